@@ -34,6 +34,15 @@ class Difference:
             return "mode"
         return "modified"
 
+    def of_files(self) -> Difference | None:
+        """Return what it says of files and links, None if that is nothing."""
+        one, other = (
+            None if entry and entry[0] in ("d", "x") else entry
+            for entry in (self.before, self.after)
+        )
+        is_unknown = is_left(self.before) or is_left(self.after)
+        return None if is_unknown or one == other else Difference(self.place, one, other)
+
 
 def differences(
     store: ObjectStore,
@@ -41,15 +50,16 @@ def differences(
     after: str | None,
     folders: bool = False,
     unknown: bool = False,
+    strict: bool = False,
 ) -> Iterator[Difference]:
     """Yield the files and links that differ, in order; None is the empty tree.
 
     What one of the trees left out is no difference: nothing was added or deleted there. With
     `folders` also folders that were added or deleted or got another mode, before what they hold;
-    their ids tell nothing. With `unknown` also what one tree has and the other left out, and a tree
-    that does not say what it left out may have left out anything.
+    their ids tell nothing. With `unknown` also what one tree left out and the other did not; with
+    `strict` a tree that does not say what it left out may have left out anything.
     """
-    walk = _Walk(store, before, after, folders, unknown)
+    walk = _Walk(store, before, after, folders, unknown, strict)
     yield from walk.differences(before, after, ())
 
 
@@ -63,9 +73,10 @@ class _Walk:
         after: str | None,
         folders: bool,
         unknown: bool,
+        strict: bool,
     ) -> None:
         self._store, self._folders, self._unknown = store, folders, unknown
-        self._left = Left(store, before, unknown), Left(store, after, unknown)
+        self._left = Left(store, before, strict), Left(store, after, strict)
         self._count = Count()
 
     def differences(
@@ -77,14 +88,15 @@ class _Walk:
         old, new = self._entries(before, place), self._entries(after, place)
         for name in sorted(old.keys() | new.keys()):
             one, other = old.get(name), new.get(name)
-            if one == other or is_left(one or other) and is_left(other or one):
+            if one == other:
                 continue
             here = (*place, name)
             if one is None and (before == "" or self._left[0].may_hold(here, _is_folder(other))):
                 one = UNKNOWN
             if other is None and (after == "" or self._left[1].may_hold(here, _is_folder(one))):
                 other = UNKNOWN
-            if self._unknown or not (is_left(one) or is_left(other)):
+            left = is_left(one) + is_left(other)
+            if not left or self._unknown and left == 1 and name:
                 yield from self._rows(here, one, other)
 
     def _entries(self, folder: str | None, place: Place) -> Entries:

@@ -236,19 +236,18 @@ class Layer:
         is other has the entry `["x", …]` before. Where the layer did, the copy tells what is gone.
         """
         with Folders(self.folder.top) as there, Folders(self.root.top) as here:
-            for item in differences(self.store, base, tree, folders, unknown=True):
+            for item in differences(self.store, base, tree, folders, unknown=True, strict=True):
                 if is_left(item.after):
                     if not is_left(item.before) and not here.has(item.place):
                         yield replace(item, after=None)
-                    continue
-                if item.after is None or not is_left(item.before):
+                elif not is_left(item.before):
                     yield item
-                    continue
-                found = None
-                with suppress(FileNotFoundError, NotADirectoryError):
-                    found = is_there(there.at(item.place[:-1]), item.place[-1], item.after)
-                if not found:
-                    yield item if found is False else replace(item, before=None)
+                elif item.after:
+                    found = None
+                    with suppress(FileNotFoundError, NotADirectoryError):
+                        found = is_there(there.at(item.place[:-1]), item.place[-1], item.after)
+                    if not found:
+                        yield item if found is False else replace(item, before=None)
 
     def _reason(self) -> Callable[[Difference], str]:
         """Return what tells why a change is applied only if it is named; "" if it needs not be.
@@ -386,7 +385,7 @@ class Layer:
     def discard(
         self, state: dict[str, Any], chosen: list[Place] | None, seen: str | None = None
     ) -> dict[str, Any]:
-        """Make files of the layer what the real folder has.
+        """Make files of the layer what the real folder has; the caller saves the state.
 
         Returns {discarded, left, conflicts, before, after, tree}. `before` is without what the
         folder changed, which is taken over, too.
@@ -407,9 +406,6 @@ class Layer:
             elif is_file:
                 left.append(item.place)
         found = self._take_over(state, target.flat, now, self._look(state))
-        state["tree"] = found["tree"]
-        self.note_base(state, found["tree"])
-        self.file.save(state)
         return {
             "discarded": discarded,
             "left": [text_of(place) for place in left[:MAX_NAMED]],

@@ -12,7 +12,7 @@ import copy
 import hashlib
 import mimetypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +24,7 @@ from .errors import FULL, WorkspaceError, system_errors
 from .file_access import FileAccess
 from .guard import Guard
 from .layer import Layer, Merge, in_order
+from .left_out import Left
 from .listing import listed_in_folder, listed_in_tree
 from .objects import ObjectStore
 from .restore import Step, no_step
@@ -45,6 +46,7 @@ from .trees import (
 from .uploads import Uploads
 
 MAX_CHANGED = 100  # files that a result names
+MAX_APPEARED = 1_000  # paths that a restore leaves, since no call is known to have made them
 MAX_LISTED = 10_000
 PIECE = 1536 * 1024  # bytes of a file in one result
 FILE_TYPE = "application/octet-stream"
@@ -158,7 +160,8 @@ class Operations:
         if (call := state.get("call", {})).get("tree", "") == found["tree"]:
             found["call"] = call["id"]
         if "restoring" in state:
-            found["restoring"] = state["restoring"].get("tree")
+            mark = state["restoring"]
+            found["restoring"] = mark.get("goal") or mark.get("tree")
         if "base" in state:
             found["base"] = state["base"]
         if session is not None:
@@ -184,9 +187,9 @@ class Operations:
                 self.guard.save()
             if call is not None and after != before:
                 state["call"] = {"id": call, "tree": after}
-            self._note(state, session, after)
+            rows = self._note(state, session, after)
             self.root.save_stats()
-            found = {"before": before, "after": after} | self._changed(before, after)
+            found = {"before": before, "after": after} | self._changed(rows)
             if taken:
                 found["taken_back"] = [text_of(place) for place in taken[:MAX_CHANGED]]
             return found
@@ -203,13 +206,17 @@ class Operations:
         """
         self._complete(tree)
         with self._changing(finish=False) as state:
-            aim, only = (tree, None) if after is None else self._undone(state, tree, after)
-            facts = {"start": start} if after is None else {}
+            if after is None:
+                aim, only = self._aim(state, tree), None
+            else:
+                aim, only = self._undone(state, tree, after)
+            facts = {"start": start, "goal": tree} if after is None else {}
             done = self.root.restore(state, aim, facts, only)
             state.pop("restoring", None)
             if self.layer and after is None:
                 self.layer.find_base(state, tree, start)
-            self._note(state, session, done.tree, always=True)
+            state["tree"] = aim
+            self._note(state, session, done.tree, always=True, restored=after is None)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
             found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))
             if done.blocked:
@@ -449,6 +456,7 @@ class Operations:
         layer = self._layer()
         with self._changing() as state:
             found = layer.discard(state, _places(paths), tree)
+            self._note(state, None, found["tree"], always=True)
             before = self._without(found["after"], found["before"], _places(paths) or [()])
             return found | {"before": before}
 
@@ -486,10 +494,13 @@ class Operations:
     def _finish(self, state: dict[str, Any]) -> dict[str, Any]:
         """Finish what a cut restore or apply left; the lock is held exclusively."""
         if "restoring" in state:
-            state["tree"] = self.root.finish(state)
-            mark = state.pop("restoring")
-            if self.layer and "start" in mark and not missing(self.store, mark["tree"], 1).count:
-                self.layer.find_base(state, mark["tree"], mark["start"])
+            mark = state["restoring"]
+            after = self.root.finish(state)
+            state["tree"] = mark["tree"]
+            self._moved(state, after, restored=True)
+            del state["restoring"]
+            if self.layer and "goal" in mark and not missing(self.store, mark["tree"], 1).count:
+                self.layer.find_base(state, mark["goal"], mark["start"])
             self.file.save(state)
         if "applying" in state and self.layer:
             self.layer.finish(state)
@@ -559,32 +570,71 @@ class Operations:
         return found
 
     def _note(
-        self, state: dict[str, Any], session: str | None, tree: str, always: bool = False
-    ) -> None:
-        """Save at which tree the workspace is now, if that is new."""
+        self,
+        state: dict[str, Any],
+        session: str | None,
+        tree: str,
+        always: bool = False,
+        restored: bool = False,
+    ) -> list[Difference]:
+        """Save at which tree the workspace is now, if that is new; return what `_moved` does."""
         if self.layer:
             always |= self.layer.note_base(state, tree)
         if session is not None:
             always |= note_seen(state, session_hash(session), tree)
-        if state.get("tree") != tree or always:
-            state["tree"] = tree
+        always |= state.get("tree") != tree
+        rows = self._moved(state, tree, restored)
+        if always:
             self.file.save(state)
+        return rows
 
-    def _changed(self, before: str | None, after: str) -> dict[str, Any]:
-        found: list[Difference] = []
-        count = 0
-        if before is not None and before != after:
-            try:
-                for item in differences(self.store, before, after):
-                    count += 1
-                    if count <= MAX_CHANGED:
-                        found.append(item)
-            except WorkspaceError as error:
-                if error.code != "missing_objects":  # a client's, or collected since
-                    raise
+    def _moved(self, state: dict[str, Any], tree: str, restored: bool = False) -> list[Difference]:
+        """Note that the workspace is at another tree, and return how that differs.
+
+        `appeared` of a state: paths that are recorded from some tree on, and may have been there
+        before it: what rules ignored, or was too large. No call is known to have made them.
+        `restored`: the state had the tree that files were restored to, so that what is there
+        besides was left out before.
+        """
+        before, state["tree"] = state.get("tree"), tree
+        if before is None or before == tree:
+            return []
+        try:
+            rows = list(differences(self.store, before, tree, folders=True, unknown=True))
+        except WorkspaceError as error:
+            if error.code != "missing_objects":  # a client's, or collected since
+                raise
+            return []
+        appeared = {tuple(path.split("/")): 0 for path in state.get("appeared", ())}
+        for item in rows:
+            if item.after is None:
+                appeared.pop(item.place, None)
+            elif is_left(item.before) or restored and item.before is None:
+                if not is_left(item.after) and not is_within(item.place, appeared):
+                    appeared[item.place] = 0
+        if appeared or "appeared" in state:
+            state["appeared"] = ["/".join(place) for place in appeared][-MAX_APPEARED:]
+        return rows
+
+    def _aim(self, state: dict[str, Any], tree: str) -> str:
+        """Return a tree with what is there of the paths that appeared since it was recorded."""
+        now = self.root.scan(state)
+        self._moved(state, now)
+        appeared = {tuple(path.split("/")) for path in state.get("appeared", ())}
+        if not appeared:
+            return tree
+        there, left = flatten(self.store, now), Left(self.store, tree, strict=True)
+        aim = Merge(flatten(self.store, tree, left=True))
+        for place in sorted(there):
+            if is_within(place, appeared) and place not in aim.flat and left.knows(place):
+                aim.take(place, there[place], there)
+        return self._built(aim)
+
+    def _changed(self, rows: list[Difference]) -> dict[str, Any]:
+        changed = [found for item in rows if (found := item.of_files())]
         return {
-            "changed": [_change(item) for item in found],
-            "changed_count": count,
+            "changed": [_change(item) for item in changed[:MAX_CHANGED]],
+            "changed_count": len(changed),
             "left_out": self.root.scanner.left_out(),
         }
 
@@ -638,6 +688,11 @@ def _marks(state: dict[str, Any]) -> dict[str, Any]:
     """Return copies of the marks of what has begun and is not finished."""
     names = ("restoring", "applying", "filling")
     return {name: copy.deepcopy(state[name]) for name in names if name in state}
+
+
+def is_within(place: Place, places: Container[Place]) -> bool:
+    """Return whether a place, or a folder on the way to it, is one of some."""
+    return any(place[:depth] in places for depth in range(1, len(place) + 1))
 
 
 def session_hash(session: str) -> str:

@@ -114,7 +114,7 @@ def plan(
     out when the restore began is not touched, although it is recorded since.
     """
     found = Plan()
-    for item in differences(store, before, after, folders=True, unknown=True):
+    for item in differences(store, before, after, folders=True, unknown=True, strict=True):
         if only is not None and item.place not in only or first and not first.knows(item.place):
             continue
         old, new, place = item.before, item.after, item.place

@@ -1,8 +1,8 @@
 """What is kept of a workspace besides its files, and the locks that order those who use it.
 
-`state.json`: {tree, call?, restoring?, applying?, base?, bases?, filling?, seen}, replaced as a
-whole. A mark (`restoring`, `applying`, `filling`) is durable before files are changed and removed
-after: what finds one finishes, or goes on to another tree.
+`state.json`, which is replaced as a whole: {tree, call?, restoring?, applying?, base?, bases?,
+filling?, appeared?, seen}. A mark (`restoring`, `applying`, `filling`) is durable before files are
+changed and removed after: what finds one finishes, or goes on to another tree.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any
 
 from server.workspace.left_out import Left
 from server.workspace.objects import ObjectStore
+from server.workspace.restore import Step
 from server.workspace.scan import Limits
 from server.workspace.trees import build, decode, encode
 
@@ -59,6 +60,25 @@ CASES = {
     ),
     "the size": Leaving(grow("z/log", 100), {}, Limits(file_bytes=50)),
     "a pipe": Leaving(pipe, {}),
+}
+
+# What becomes recorded -> what left it out, what ends that, and what came so.
+COMES = {
+    "the size": (
+        Leaving(grow("big", 100), {}, Limits(file_bytes=50)),
+        grow("big", 5),
+        (b"big",),
+    ),
+    "the count": (
+        Leaving(grow("z/zz", 1), {}, Limits(files=7)),
+        lambda top: (top / "a.txt").unlink(),
+        (b"z/zz",),
+    ),
+    "the rules": (
+        Leaving(ignore(".env", "node_modules/"), {}),
+        lambda top: (top / ".gitignore").unlink(),
+        (b".env", b"node_modules/m/index.js"),
+    ),
 }
 
 
@@ -129,19 +149,7 @@ class NoDeletion(Case):
 
     def test_what_was_left_out_before_is_no_addition(self) -> None:
         """A large file that becomes small, names that move below the limit, rules that go."""
-        for name, case, change in (
-            ("the size", Leaving(grow("big", 100), {}, Limits(file_bytes=50)), grow("big", 5)),
-            (
-                "the count",
-                Leaving(grow("z/zz", 1), {}, Limits(files=7)),
-                lambda top: (top / "a.txt").unlink(),
-            ),
-            (
-                "the rules",
-                Leaving(ignore(".env", "node_modules/"), {}),
-                lambda top: (top / ".gitignore").unlink(),
-            ),
-        ):
+        for name, (case, change, _) in COMES.items():
             with self.subTest(name):
                 self.setUp()
                 run = self.operations(case.limits)
@@ -155,6 +163,67 @@ class NoDeletion(Case):
                 for tree in (first, second["after"]):
                     run.perform("restore", {"session": "s", "tree": tree})
                 self.assertEqual(read(self.files), there)
+
+    def test_what_was_there_before_it_was_recorded_stays(self) -> None:
+        """Going back to before it was made, in a process of its own, and there is no tree of it."""
+        for name, (case, change, stays) in COMES.items():
+            for restart in (False, True):
+                with self.subTest(name, restart=restart):
+                    self.setUp()
+                    run = self.operations(case.limits)
+                    zero = run.perform("record", {"session": "s"})["after"]
+                    write(self.files, MINE)
+                    case.call(self.files)
+                    first = run.perform("record", {"session": "s"})["after"]
+                    change(self.files)
+                    second = run.perform("record", {"session": "s"})["after"]
+                    write(self.files, {"made": "by a call"})
+                    run.perform("record", {"session": "s"})
+                    there = read(self.files)
+                    run = self.operations(case.limits) if restart else run
+                    for tree in (zero, first, second, zero):
+                        done = run.perform("restore", {"session": "s", "tree": tree})["tree"]
+                        self.assertEqual(run.perform("record", {"session": "s"})["after"], done)
+                        self.assertFalse((self.files / "made").exists())
+                        for path in stays:
+                            self.assertEqual(read(self.files)[path], there[path])
+                    self.assertFalse((self.files / "a.txt").exists())
+
+    def test_it_stays_also_if_going_back_is_cut(self) -> None:
+        write(self.files, MINE | {".gitignore": ".env\nnode_modules\n"})
+        (self.files / ".env").unlink()
+        run = self.operations()
+        zero = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {".env": "KEY=1", "z/new": "by a call"})
+        run.perform("record", {"session": "s"})
+        (self.files / ".gitignore").unlink()
+        last = run.perform("record", {"session": "s"})["after"]
+        number = 0
+        while self.cut(number, lambda step: self._restore(zero, step)):
+            done = self.operations().perform("record", {"session": "s"})
+            self.assertEqual((self.files / ".env").read_text(), "KEY=1", number)
+            self.operations().perform("restore", {"session": "s", "tree": done["after"]})
+            self.operations().perform("restore", {"session": "s", "tree": last})
+            number += 1
+        self.assertGreater(number, 3)
+        self.assertFalse((self.files / "z/new").exists())
+
+    def _restore(self, tree: str, step: Step) -> None:
+        self.operations(step=step).perform("restore", {"session": "s", "tree": tree})
+
+    def test_what_is_deleted_and_made_again_goes(self) -> None:
+        run = self.operations()
+        zero = run.perform("record", {"session": "s"})["after"]
+        write(self.files, MINE)
+        for rules in (".env\n", ""):
+            write(self.files, {".gitignore": rules})
+            run.perform("record", {"session": "s"})
+        (self.files / ".env").unlink()
+        run.perform("record", {"session": "s"})
+        write(self.files, {".env": "by a call"})
+        run.perform("record", {"session": "s"})
+        run.perform("restore", {"session": "s", "tree": zero})
+        self.assertFalse((self.files / ".env").exists())
 
     def test_what_a_call_made_goes_when_nothing_explains_it(self) -> None:
         """Also where a tree is full: what sorts before the first that was beyond was looked at."""

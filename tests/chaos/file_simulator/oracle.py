@@ -1,8 +1,9 @@
 """Judge the answers of a workspace by the bytes that are there before and after.
 
 lost        bytes are neither in the folder nor in a tree that an answer named
-gone        a restore removed a path that was there at the moment it goes back to; a refresh, an
-            apply or a discard one that the other side has
+gone        a restore removed a path that was there at the moment it goes back to, or that was
+            there when a tree did not have it; a refresh, an apply or a discard one that the other
+            side has
 deleted     said of what is there
 added       said of what was there before
 stale       a tree says something else than the disk
@@ -46,6 +47,7 @@ class Oracle:
         self._moments: dict[str, set[str]] = {}  # tree -> paths that were there each time
         self._bits: dict[str, dict[str, int]] = {}  # tree -> such bits of folders, the last time
         self._last: Disk | None = None  # the workspace when it was recorded last
+        self._unmade: set[str] = set()  # paths that were there when a tree did not have them
         self._is_cut = False  # the next operation finishes one that was cut
         self._filled: Disk | None = None  # the real folder when the copy was filled
         self._looked: Disk = {}  # the real folder when an overlay has last looked at it
@@ -163,7 +165,12 @@ class Oracle:
         for path in sorted(self._moments.get(arguments["tree"], set()) & before[0].keys()):
             if path not in disk:
                 self.note("gone", f"restore removed {path}, which was there then")
-        for path, entry in self._trees.read(arguments["tree"]).items():
+        aim = self._trees.read(arguments["tree"])
+        for path in sorted(self._unmade & before[0].keys() - disk.keys() - aim.keys()):
+            if not _is_below(path, aim) and not any(_is_below(one, [path]) for one in aim):
+                self.note("gone", f"restore removed {path}, which no call is known to have made")
+        self._unmade -= aim.keys()
+        for path, entry in aim.items():
             row = disk.get(path)
             if (row is None or row.entry != entry) and not _is_below(path, blocked):
                 self.note("stale", f"{path} is not as in the tree that was restored")
@@ -296,6 +303,7 @@ class Oracle:
     def _remember(self, tree: str, disk: Disk) -> None:
         paths = {path for path, row in disk.items() if row.kind != "d"}
         self._moments[tree] = self._moments.get(tree, paths) & paths
+        self._unmade = self._unmade & paths | paths - self._trees.read(tree).keys()
         self._bits[tree] = _bits_of(disk)
         self._last = disk
 
