@@ -426,6 +426,49 @@ await main(async (walk, job) => {
     await page.evaluate(() => { globalThis.fetch = globalThis.fetchNow; });
   });
 
+  await walk.step("rules that are too many ignore nothing, and the panel says which", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await page.waitForSelector(".composer-bar .folder:not([hidden])");
+    await page.click(".composer-bar .folder");
+    await walk.press("notes", ".menu button");
+    await order(walk, "Ignore a lot.", "shell", { command: "seq 20000 > .gitignore; mkdir many; seq 20000 > many/.gitignore" });
+    await walk.says("It is done.");
+    await page.evaluate(() => document.querySelector(".files")?.checkVisibility() || yaa.use("ui/commands").run("files"));
+    await walk.sees(".files", "Too many patterns, so that nothing is ignored by them: .gitignore, many/.gitignore.");
+    await walk.clean("rules that are too many");
+    await walk.shot("16-rules");
+  });
+
+  await walk.step("somebody's copy of a session takes no file's place unasked", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await order(walk, "Write the plan.", "shell", { command: "echo first > plan.txt" });
+    await walk.says("It is done.");
+    const current = () => page.evaluate(() => yaa.use("ui/commands").context().app.current.session);
+    const copy = await current();
+    await order(walk, "Another one.", "shell", { command: "echo second > plan.txt" });
+    await walk.says("It is done.");
+    const { id } = await current();
+    // somebody sends an older state of it, which is opened in a browser that does not have the session
+    await page.evaluate((one) => yaa.use("ui/commands").context().app.sessionStore.remove(one), id);
+    await bring(page, copy);
+    await walk.press("Leave everything out", "dialog button");
+    await page.waitForSelector("dialog[open]", { hidden: true });
+    await page.evaluate((one) => yaa.use("ui/commands").context().actions.open(one), id);
+    if ((await current()).workspace?.foreign !== true) throw new Error(JSON.stringify((await current()).workspace));
+    await walk.send("And now?");
+    await walk.sees(".ask", "This session came from elsewhere, and 1 file here is not as it says.");
+    await walk.sees(".ask .file-list", "plan.txt");
+    await walk.clean("the card of a session from elsewhere");
+    await walk.shot("17-foreign");
+    await walk.press("Go on with the files as they are", ".ask button");
+    await walk.says("Understood.");
+    if ((await current()).workspace.foreign) throw new Error("its files are still a stranger's");
+    await order(walk, "Read it.", "shell", { command: "cat plan.txt" });
+    await walk.says("It is done.");
+    const last = (await current()).messages.findLast((one) => one.role === "tool");
+    if (last.result.result.output !== "second\n") throw new Error(JSON.stringify(last));
+  });
+
   await walk.step("what runs on the machine, and a link that leads out, are applied by themselves", async () => {
     await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
     await page.waitForSelector(".composer-bar .folder:not([hidden])");
@@ -647,4 +690,13 @@ async function drop(page, name, size) {
     const panel = document.querySelector(".files");
     for (const type of ["dragover", "drop"]) panel.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
   }, name, size);
+}
+
+/** A session's file that is dropped on the list. */
+function bring(page, session) {
+  return page.evaluate((text) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([text], "trip.yaa.json"));
+    for (const type of ["dragover", "drop"]) document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  }, JSON.stringify(session));
 }
