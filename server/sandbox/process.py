@@ -495,7 +495,7 @@ def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:
 
     `last`: close the pipe afterwards.
     """
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(BrokenPipeError, ValueError):  # ValueError: it was closed meanwhile
         try:
             pipe.write(data)
             pipe.flush()

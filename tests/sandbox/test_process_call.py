@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import select
 import socket
 import tempfile
@@ -11,7 +12,7 @@ import unittest
 
 from server.sandbox.network_policy import NetworkPolicy
 from server.sandbox.policy import WORKSPACE, Mount, SandboxPolicy
-from server.sandbox.process import Job, Outcome, SandboxedProcess
+from server.sandbox.process import Job, Outcome, SandboxedProcess, write_all
 from server.sandbox.process_call import ProcessCall
 from server.sandbox.worker_pool import WorkerPool
 
@@ -31,6 +32,20 @@ class OnePool(WorkerPool):
 
     def take(self, network: str | None = None) -> socket.socket:
         return self.worker
+
+
+class Requests(unittest.TestCase):
+    def test_a_process_that_has_ended_is_passed_over(self) -> None:
+        """Its pipe is broken, or closed by then, while a thread is to write."""
+        for is_closed in (False, True):
+            for last in (False, True):
+                with self.subTest(is_closed=is_closed, last=last):
+                    read, write = os.pipe()
+                    os.close(read)
+                    with os.fdopen(write, "wb", buffering=0) as pipe:
+                        if is_closed:
+                            pipe.close()
+                        write_all(pipe, b"x", last=last)
 
 
 class Supervisor(unittest.IsolatedAsyncioTestCase):
