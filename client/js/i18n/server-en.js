@@ -172,6 +172,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.runs.lead': 'Of everybody on this server, without what was said in them.',
   'host.runs.none': 'None yet.',
   'host.runs.stop': 'Stop it',
+  'host.runs.notStopped': 'It was told to stop and has not ended yet. Read the list again in a moment.',
   'host.runs.stopOf': 'Stop the run of {name}',
   'host.runs.read': 'Read again',
   'host.runs.at': 'When',

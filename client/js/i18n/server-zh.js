@@ -172,6 +172,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.runs.lead': '这台服务器上所有人的运行，不含其中的内容。',
   'host.runs.none': '还没有。',
   'host.runs.stop': '停止',
+  'host.runs.notStopped': '已要求它停止，但尚未结束。请稍后重新读取列表。',
   'host.runs.stopOf': '停止 {name} 的运行',
   'host.runs.read': '重新读取',
   'host.runs.at': '时间',

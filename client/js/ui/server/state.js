@@ -65,8 +65,11 @@ yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'c
     /** @param {string} run */
     async function end(run) {
       try {
-        await store.routes.endRun(run)
+        const { stopped } = await store.routes.endRun(run)
         await read()
+        if (stopped !== false) return
+        text(note, t('host.runs.notStopped'))
+        note.hidden = false
       } catch (error) {
         text(note, wordsOf(error))
         note.hidden = false
