@@ -240,7 +240,8 @@ interface Workspace {
   /** `tree`: the one that was looked at */
   apply(paths?: string[], force?: boolean, tree?: string): Promise<any>
   discard(paths?: string[], tree?: string): Promise<any>
-  restore(tree: string): Promise<any>
+  /** `after`: undo only the change that made this tree of it */
+  restore(tree: string, after?: string): Promise<any>
   archive(options?: { tree?: string; paths?: string[] }): Promise<Blob>
 }
 
@@ -305,6 +306,7 @@ interface Modules {
   'core/server-settings': {
     isObject(value: any): value is Record<string, any>
     isSecret(value: any): boolean
+    holds(file: any, changes: { path: string[]; value?: any; remove?: boolean }[]): boolean
     vendorsOf(key: string, vendors: Vendor[]): Vendor[]
     freeName(name: string, taken: Record<string, any>): string
     mcpEntries(source: string): { entries: { name: string; entry: any }[]; problem?: string }

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { vendorsOf, freeName, mcpEntries, problemsAt, numberOf, isSecret } = use('core/server-settings')
+const { holds, vendorsOf, freeName, mcpEntries, problemsAt, numberOf, isSecret } = use('core/server-settings')
 const routes = use('io/server-settings')
 
 const VENDORS = [
@@ -21,6 +21,18 @@ test('a key is of the vendors whose beginning fits longest', () => {
   ]
   for (const [key, names] of rows) assert.deepStrictEqual(vendorsOf(key, VENDORS).map((one) => one.vendor), names, key)
   assert.deepStrictEqual(vendorsOf('sk-abc', []), [])
+})
+
+test('a change that the file has already was made', () => {
+  const file = { server: { folders: { a: { path: '/a', mode: 'read' } }, providers: { main: { api_key: { secret: true, tail: '1' } } } } }
+  const at = ['server', 'folders', 'a']
+  const rows = [
+    [[{ path: at, value: { mode: 'read', path: '/a' } }], true], [[{ path: at, value: { path: '/b' } }], false], [[{ path: [...at, 'mode'], value: 'read' }], true],
+    [[{ path: ['server', 'folders', 'b'], remove: true }], true], [[{ path: at, remove: true }], false], [[{ path: ['server', 'none', 'x'], value: 1 }], false],
+    [[{ path: at, value: { path: '/a', mode: 'read' } }, { path: at, remove: true }], false], [[{ path: ['server', 'providers', 'main', 'api_key'], value: 'sk-1' }], false],
+    [[{ path: ['server', 'none'], value: undefined }], false],
+  ]
+  for (const [changes, is] of rows) assert.strictEqual(holds(file, changes), is, JSON.stringify(changes))
 })
 
 test('a name that is not taken', () => {

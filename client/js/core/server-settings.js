@@ -1,7 +1,7 @@
 // Settings of the server as the page edits them: which vendors a key looks like, which MCP servers a text describes, which
 // field a refusal means. Pure.
 
-yaa.define('core/server-settings', [], () => {
+yaa.define('core/server-settings', ['core/canonical-json'], ({ equal }) => {
   /** Under these keys programs keep their MCP servers. */
   const LISTS = ['mcpServers', 'servers', 'mcp_servers']
   const NAME = /^[\w.-]{1,64}$/
@@ -11,6 +11,15 @@ yaa.define('core/server-settings', [], () => {
 
   /** Does this stand for a secret that the server keeps? @param {any} value */
   const isSecret = (value) => isObject(value) && value.secret === true
+
+  /**
+   * Does a file say already what changes would make it say? Of a secret that the server does not show that is not known.
+   * @param {any} file @param {{path: string[], value?: any, remove?: boolean}[]} changes
+   */
+  const holds = (file, changes) => changes.every(({ path, value, remove }) => {
+    const there = path.reduce((inside, name) => inside?.[name], file)
+    return remove ? there === undefined : there !== undefined && equal(there, value)
+  })
 
   /**
    * The vendors whose keys look like this one: those of the longest beginning that fits.
@@ -122,5 +131,5 @@ yaa.define('core/server-settings', [], () => {
     return Number.isFinite(value) && value >= 0 ? value : null
   }
 
-  return { isObject, isSecret, vendorsOf, freeName, mcpEntries, problemsAt, numberOf, NAME }
+  return { isObject, isSecret, holds, vendorsOf, freeName, mcpEntries, problemsAt, numberOf, NAME }
 })

@@ -7,6 +7,7 @@ yaa.define('i18n/files-en', [], () => (
     'files.changed': '{n, plural, one {Files: # changed} other {Files: # changed}}',
     'files.close': 'Close files',
     'files.refresh': 'Look again',
+    'files.silent': 'The server has not answered yet. What is shown is what was there before; Look again asks once more.',
     'files.tab.tree': 'All',
     'files.tab.changes': 'Changes',
     'files.tab.layer': 'Layer',
@@ -167,7 +168,8 @@ yaa.define('i18n/files-en', [], () => (
     'undo.deletedMany': '{n, plural, one {# file is deleted} other {# files are deleted}}.',
     'undo.renamed': '{name} is now {to}.',
     'undo.done': 'It is as it was.',
-    'undo.over': 'The files have changed since. Nothing was undone.',
+    'undo.over': 'It was changed again since. Nothing was undone.',
+    'undo.none': 'It cannot be undone: it was not recorded.',
 
     'upload.title': 'Uploads',
     'upload.of': 'Upload of {name}',

@@ -7,6 +7,7 @@ yaa.define('i18n/files-zh', [], () => (
     'files.changed': '文件：改动 {n} 个',
     'files.close': '关闭文件',
     'files.refresh': '刷新',
+    'files.silent': '服务器尚未应答。这里显示的是之前的内容；可按“刷新”再问一次。',
     'files.tab.tree': '全部',
     'files.tab.changes': '改动',
     'files.tab.layer': '暂存层',
@@ -167,7 +168,8 @@ yaa.define('i18n/files-zh', [], () => (
     'undo.deletedMany': '已删除 {n} 个文件。',
     'undo.renamed': '{name} 已改为 {to}。',
     'undo.done': '已还原。',
-    'undo.over': '文件在此之后又有改动，未还原。',
+    'undo.over': '此后又有改动，未还原。',
+    'undo.none': '无法撤销：此更改未被记录。',
 
     'upload.title': '上传',
     'upload.of': '正在上传 {name}',

@@ -6,6 +6,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.reading': 'Asking the server …',
   'host.gone': 'The server does not answer. What you typed is still here. {detail}',
   'host.changed': 'The settings were changed elsewhere meanwhile. What you typed is still here: save again to put it over them.',
+  'host.waits': 'The server has not answered yet. What you typed stays here; you can wait, or cancel and look later.',
   'host.readOnly': 'The settings cannot be changed from the page.',
   'host.notFromHere': 'Folders, files, programs, addresses of the local network and the sandbox can only be changed on the server’s machine, or where its configuration allows it over the network.',
   'host.fixedKeys': 'Set by a variable or at the command line, and not changed here: {names}',

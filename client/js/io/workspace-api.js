@@ -102,7 +102,7 @@ yaa.define('io/workspace-api', [], () => {
       status: () => ask('status'),
       apply: (paths, force, tree) => post('apply', { paths, force: force || undefined, tree }), // what is undefined is left out
       discard: (paths, tree) => post('discard', { paths, tree }),
-      restore: (tree) => post('restore', { tree }),
+      restore: (tree, after) => post('restore', { tree, after }),
       archive: async ({ tree, paths } = {}) => (await api.request(address('archive', { tree, path: paths }), { silence: SILENCE_MS })).blob(),
     }
   }

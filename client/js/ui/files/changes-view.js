@@ -106,11 +106,13 @@ yaa.define('ui/files/changes-view', [
         open.add(path)
         await bring()
       }
+      let known = false
       const bring = async () => {
-        if (!between || place.firstChild) return
+        if (!between || known) return
         fill(place, h('span.spinner'))
         try {
           const { diff, files } = await shared.routes().diff(between.from, between.to, path)
+          known = true
           const binary = file.binary || files[0]?.binary
           fill(place, diff ? diffPart(diff) : h('p.hint', null, t(binary ? 'view.binaryChanged' : 'view.unchanged')),
             change === 'deleted' ? null : h('button.button.small.ghost', { type: 'button', onclick: () => shared.open(path, between) }, icon('file'), t('points.open')))

@@ -1,5 +1,5 @@
-// What a person does to files: rename, delete, make a new one. Deleting is undone by going back to the tree that was there,
-// unless something else has changed the files since.
+// What a person does to files: rename, delete, make a new one. Each change is undone by the two trees that the server tells of
+// it, beside whatever else was written since.
 
 yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'core/file-names', 'core/workspace-stand'], (
   { h, uid }, { t }, { toast }, { openDialog, button }, names,
@@ -8,42 +8,41 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
 
   /**
    * Offer to undo a change of the files. @param {Shared} shared @param {import('./files').Target} target @param {string} words
-   * @param {string | undefined} before the tree that was there @param {string | undefined} after the tree that the change made
+   * @param {any[]} answers of the server, in their order
    */
-  function offerUndo(shared, { routes, changed }, words, before, after) {
-    if (!before || !after || before === after) return toast(words)
+  function offerUndo(shared, { routes, changed }, words, answers) {
+    if (!answers.every(({ before, after }) => before && after && before !== after)) return toast(`${words} ${t('undo.none')}`)
     const undo = async () => {
+      let answer
       try {
-        if ((await routes.state()).tree !== after) return toast(t('undo.over'), { bad: true })
-        await changed(await routes.restore(before))
+        for (const { before, after } of [...answers].reverse()) answer = await routes.restore(before, after)
         toast(t('undo.done'))
       } catch (error) {
-        shared.failed(error)
+        if (/** @type {any} */ (error).code === 'workspace_moved') toast(t('undo.over'), { bad: true })
+        else shared.failed(error)
       }
+      await changed(answer)
     }
     toast(words, { label: t('side.undo'), action: undo })
   }
 
   /** @param {Shared} shared @param {string[]} paths */
   async function remove(shared, paths) {
-    const [target, before] = [shared.target(), shared.state()?.tree]
-    let answer
-    let done = 0
+    const target = shared.target()
+    /** @type {any[]} */ const answers = []
     try {
-      for (const path of paths) {
-        answer = await target.routes.remove(path)
-        done += 1
-      }
+      for (const path of paths) answers.push(await target.routes.remove(path))
     } catch (error) {
       shared.failed(error)
     }
-    if (!done) return
-    await target.changed(answer)
-    offerUndo(shared, target, done === 1 ? t('undo.deleted', { name: names.visible(names.baseName(paths[0])) }) : t('undo.deletedMany', { n: done }), before, answer?.tree)
+    await target.changed(answers.at(-1)) // also without an answer: what there is then is looked at
+    const n = answers.length
+    if (n) offerUndo(shared, target, n === 1 ? t('undo.deleted', { name: names.visible(names.baseName(paths[0])) }) : t('undo.deletedMany', { n }), answers)
   }
 
-  /** @param {Shared} shared @param {string} title @param {string} value @param {(value: string) => Promise<any>} work */
+  /** @param {Shared} shared @param {string} title @param {string} value @param {(value: string, target: import('./files').Target) => Promise<any>} work */
   function askName(shared, title, value, work) {
+    const target = shared.target()
     const id = uid('name')
     const input = h('input.input.mono', { id, value, autocomplete: 'off', autocapitalize: 'off', spellcheck: false, onkeydown: (/** @type {KeyboardEvent} */ event) => event.key === 'Enter' && !event.isComposing && go() })
     const problem = h('p.problem', { role: 'alert' })
@@ -51,10 +50,11 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       const next = input.value.replace(/^\/+|\/+$/g, '')
       if (!next || next === value) return dialog.close()
       try {
-        await work(next)
+        await work(next, target)
         dialog.close()
       } catch (error) {
         problem.textContent = /** @type {any} */ (error).message
+        target.changed(null)
       }
     }
     const dialog = openDialog({
@@ -67,20 +67,17 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
 
   /** @param {Shared} shared @param {string} path @param {(path: string) => void} [then] */
   function rename(shared, path, then) {
-    const target = shared.target()
-    askName(shared, t('rename.title'), path, async (next) => {
-      const before = shared.state()?.tree
+    askName(shared, t('rename.title'), path, async (next, target) => {
       const answer = await target.routes.move(path, next)
       await target.changed(answer)
       then?.(next)
-      offerUndo(shared, target, t('undo.renamed', { name: names.visible(names.baseName(path)), to: names.visible(next) }), before, answer?.tree)
+      offerUndo(shared, target, t('undo.renamed', { name: names.visible(names.baseName(path)), to: names.visible(next) }), [answer])
     })
   }
 
   /** An empty one; folders above it are made with it. @param {Shared} shared @param {string} folder */
   function makeFile(shared, folder) {
-    const target = shared.target()
-    askName(shared, t('tree.newFile'), folder ? `${folder}/` : '', async (next) => {
+    askName(shared, t('tree.newFile'), folder ? `${folder}/` : '', async (next, target) => {
       await target.changed(await target.routes.upload(next, new Blob([])))
       shared.open(next)
     })

@@ -27,7 +27,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     /** The path that Tab goes to: the same, or the first row's. */
     let tabbed = ''
     let asked = ''
-    let turn = 0
+    /** The last request for each folder. @type {Map<string, object>} */ const asking = new Map()
     /** Why nothing came. */
     let trouble = ''
 
@@ -47,15 +47,15 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
 
     /** @param {string[]} folders */
     async function load(folders) {
-      const mine = ++turn
+      const mine = {}
       trouble = ''
+      for (const one of folders) asking.set(one, mine)
       for (const one of folders) {
         try {
           const found = await shared.routes().list(one, { tree: shared.tree(), depth: 1, limit: PAGE })
-          if (mine !== turn) return
-          listed.set(one, found)
+          if (asking.get(one) === mine) listed.set(one, found)
         } catch (error) {
-          if (mine !== turn) return
+          if (asking.get(one) !== mine) continue
           if (/** @type {any} */ (error).status === 404) {
             listed.delete(one)
             if (one) opened.delete(one)
@@ -63,6 +63,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
           } else {
             trouble = shared.wordsOf(error)
             if (shared.tree()) listed.clear() // what was there is of another point
+            for (const other of folders) if (other && !listed.has(other)) opened.delete(other) // they can be opened again
             break
           }
         }
@@ -75,6 +76,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       const before = listed.get(of)
       try {
         const next = await shared.routes().list(of, { tree: shared.tree(), depth: 1, offset: before?.entries.length ?? 0, limit: PAGE })
+        if (listed.get(of) !== before) return
         listed.set(of, { entries: [...before?.entries ?? [], ...next.entries], complete: next.complete || !next.entries.length })
       } catch (error) {
         shared.failed(error)
@@ -97,6 +99,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
         found.push({ entry, of, level })
         if (isFolder(entry) && opened.has(entry.path)) found.push(...flat(entry.path, level + 1))
       }
+      if (!here && of) found.push({ of, level })
       if (here && !here.complete) found.push({ of, level })
       return found
     }
@@ -138,7 +141,8 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
 
     /** @param {string} of @param {number} level */
     function moreRow(of, level) {
-      const el = h('li.node', { role: 'treeitem', 'aria-level': level, 'data-path': `${of}\0`, tabIndex: -1, onclick: () => loadMore(of) }, icon('down'), t('tree.more'))
+      const waits = !listed.has(of)
+      const el = h('li.node', { role: 'treeitem', 'aria-level': level, 'data-path': `${of}\0`, tabIndex: -1, onclick: () => (waits ? load([of]) : loadMore(of)) }, icon(waits ? 'retry' : 'down'), t(waits ? 'tree.loading' : 'tree.more'))
       el.style.setProperty('--level', String(level - 1))
       return el
     }
@@ -161,7 +165,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     function toggle(path) {
       if (opened.delete(path)) return draw()
       opened.add(path)
-      if (listed.get(path)) draw()
+      draw()
       load([path])
     }
 
@@ -225,6 +229,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
 
     function reset() {
       listed.clear()
+      asking.clear()
       opened.clear()
       opened.add('')
       picked.clear()
@@ -233,6 +238,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
       say(t('tree.loading'))
     }
 
+    draw()
     return { el, refresh, reset, folder, focus, show: () => { if (asked) refresh() } }
   }
 

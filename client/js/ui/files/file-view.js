@@ -16,6 +16,8 @@ yaa.define('ui/files/file-view', [
     /** @type {{from: string, to: string} | undefined} */ let range
     let way = 'show'
     let turn = 0
+    /** What stands in `place`. */
+    let shown = ''
     const name = h('bdi.path')
     const note = h('span.part-note')
     const ways = ['show', 'source', 'diff'].map((one) => h('button', { type: 'button', 'aria-pressed': 'false', 'data-way': one, onclick: () => { way = one; load() } }, t(`view.${one}`)))
@@ -57,8 +59,14 @@ yaa.define('ui/files/file-view', [
       }
       ways[0].parentElement.hidden = ways.filter((one) => !one.hidden).length < 2
       rename.hidden = remove.hidden = !shared.canWrite()
+      const key = JSON.stringify([shared.session().id, path, way])
+      if (key !== shown) { // nothing of another file stands under this name
+        text(note, '')
+        fill(place, h('p.hint', null, h('span.spinner'), ' ', t('tree.loading')))
+      }
+      shown = key
       try {
-        const made = way === 'diff' ? await diffOf() : await contentOf(kind)
+        const made = way === 'diff' ? await diffOf(mine) : await contentOf(kind, mine)
         if (mine === turn) fill(place, made)
       } catch (error) {
         if (mine !== turn) return
@@ -67,21 +75,23 @@ yaa.define('ui/files/file-view', [
       }
     }
 
-    async function diffOf() {
+    /** @param {number} mine the turn that it is for */
+    async function diffOf(mine) {
       const points = between()
       if (!points) return null
       const { diff, files } = await shared.routes().diff(points.from, points.to, path)
-      text(note, '')
+      if (mine === turn) text(note, '')
       if (diff) return diffPart(diff)
       return h('p.hint', null, t(files.some((file) => file.binary) ? 'view.binaryChanged' : 'view.unchanged'))
     }
 
-    /** @param {FileKind} kind */
-    async function contentOf(kind) {
+    /** @param {FileKind} kind @param {number} mine the turn that it is for */
+    async function contentOf(kind, mine) {
       if (kind === 'pdf') return offer(t('view.pdf'))
       const picture = kind === 'image' && way !== 'source'
       const blob = await shared.routes().read(path, { tree: shared.tree(), most: picture ? MOST_PICTURE + 1 : MOST_TEXT + 1 })
       const most = picture ? MOST_PICTURE : MOST_TEXT
+      if (mine !== turn) return null
       text(note, blob.size > most ? t('view.over', { size: size(most) }) : size(blob.size))
       if (picture) return blob.size > MOST_PICTURE ? offer(t('view.large')) : pictureOf(blob)
       const bytes = new Uint8Array(await blob.slice(0, MOST_TEXT).arrayBuffer())

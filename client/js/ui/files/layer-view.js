@@ -83,13 +83,15 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes
       const shown = tree ?? 'now'
+      let known = false
       const press = async () => {
         place.hidden = !place.hidden
         attr(open, 'aria-expanded', !place.hidden)
-        if (place.hidden || place.firstChild) return
+        if (place.hidden || known) return
         fill(place, h('span.spinner'))
         try {
           const { diff } = await shared.routes().diff('base', shown, path)
+          known = true
           const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t('layer.conflictText') : ''].filter(Boolean)
           fill(place, said.map((words) => h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, words))),
             diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
@@ -130,14 +132,14 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
 
     /** @param {'apply' | 'discard'} what @param {string[]} paths @param {boolean} [force] */
     async function perform(what, paths, force = false) {
-      const [target, before, seen] = [shared.target(), shared.state()?.tree, tree]
+      const [target, seen] = [shared.target(), tree]
       try {
         // by name, and of this tree: what came into the layer since nobody has seen
         const answer = await (what === 'apply' ? target.routes.apply(paths, force, seen) : target.routes.discard(paths, seen))
         await target.changed(answer)
         await refresh()
         const n = answer.applied ?? answer.discarded ?? paths.length
-        if (what === 'discard') return offerUndo(shared, target, t('layer.discarded', { n }), before, answer.tree)
+        if (what === 'discard') return offerUndo(shared, target, t('layer.discarded', { n }), [answer])
         toast(answer.conflicts?.length ? t('layer.appliedBut', { n, left: answer.conflicts.length }) : t('layer.applied', { n }), { bad: Boolean(answer.conflicts?.length) })
       } catch (error) {
         const moved = /** @type {any} */ (error).code === 'workspace_moved'

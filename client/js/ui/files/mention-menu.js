@@ -11,6 +11,8 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
   const [MOST, PAGE] = [20_000, 5000]
   /** A list is used for so long: tools of other programs change files too. */
   const FRESH_MS = 20_000
+  /** A list that comes after so long comes late. */
+  const LATE_MS = 700
 
   /** @param {import('../types').CommandContext} context */
   function start(context) {
@@ -22,6 +24,8 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     let at = 0
     /** @type {any} the field */ let area = null
     /** @type {{key: string, until: number, paths: Promise<string[]>} | null} */ let cached = null
+    /** Until then Enter is not for the list: it came while somebody was about to send. */
+    let notYet = 0
     /** What was put away with Escape, until something else is named. */
     let dismissed = -1
 
@@ -29,7 +33,11 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     function paths() {
       const { session } = app.current
       const key = JSON.stringify([session.id, files.folderOf(app), standOf(session), app.server.api().base])
-      if (cached?.key !== key || cached.until < Date.now()) cached = { key, until: Date.now() + FRESH_MS, paths: fetched() }
+      const began = Date.now()
+      if (cached?.key !== key || cached.until < began) {
+        cached = { key, until: began + FRESH_MS, paths: fetched() }
+        cached.paths.then(() => { if (Date.now() - began > LATE_MS) notYet = Date.now() + LATE_MS })
+      }
       return cached.paths
     }
 
@@ -149,7 +157,8 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       else if (event.key === 'Escape') {
         dismissed = names.mentionAt(area.value, area.selectionStart)?.from ?? -1
         close()
-      } else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(shown[at])
+      } else if (event.key === 'Enter' && Date.now() < notYet) return
+      else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(shown[at])
       else return
       if (step) point()
       event.preventDefault()

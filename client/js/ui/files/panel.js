@@ -14,6 +14,8 @@ yaa.define('ui/files/panel', [
   /** @param {CommandContext} context @param {{forget: () => void}} mention */
   function start(context, mention) {
     const { app } = context
+    /** Then it is said that no answer has come yet. */
+    const SILENT_MS = 3000
     let opened = false
     let drawn = ''
     /** The session and folder that the views are of. */
@@ -21,6 +23,9 @@ yaa.define('ui/files/panel', [
     /** What the server says of the files. @type {any} */ let state = null
     /** A notice of the page's own. */
     let trouble = ''
+    let asked = 0
+    /** The server has said nothing for a while. */
+    let silent = false
     /** What of the open session is not kept in this browser. */
     let unkept = { id: '', count: 0, bytes: 0 }
     /** @type {Element | null} */ let before = null
@@ -110,19 +115,30 @@ yaa.define('ui/files/panel', [
 
     /** Ask the server anew, and draw what is shown. */
     async function refresh() {
-      const { id: asked } = app.current.session
+      const [{ id: of }, mine] = [app.current.session, ++asked]
+      drawHead()
+      const timer = setTimeout(() => say(true), SILENT_MS)
+      /** @param {boolean} now */
+      function say(now) {
+        if (mine !== asked) return
+        silent = now
+        drawNotice()
+      }
       try {
         const next = await shared.routes().state()
-        if (asked !== app.current.session.id) return
+        if (mine !== asked || of !== app.current.session.id) return
         state = next
         trouble = ''
       } catch (error) {
-        if (asked !== app.current.session.id) return
+        if (mine !== asked || of !== app.current.session.id) return
         state = null
         trouble = /** @type {any} */ (error).message
+      } finally {
+        clearTimeout(timer)
+        say(false)
       }
       draw()
-      lookAtCopies(asked)
+      lookAtCopies(of)
     }
 
     /** @param {string} of */
@@ -133,7 +149,7 @@ yaa.define('ui/files/panel', [
       if (opened) drawNotice()
     }
 
-    function draw() {
+    function drawHead() {
       if (!opened) return
       const mode = files.modeOf(app)
       fill(folder, icon('folder'), h('span.sr-only', null, `${t('folder.choose')} `), h('span', null, folders.nameOf(app)), ' ', mode === 'own' ? null : h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)))
@@ -141,9 +157,15 @@ yaa.define('ui/files/panel', [
       folder.disabled = !files.foldersOf(app).length && !files.folderOf(app)
       tabs[2].hidden = mode !== 'overlay'
       if (mode !== 'overlay' && chosen === 'layer') show('tree')
+      drawNotice()
+    }
+
+    function draw() {
+      if (!opened) return
+      drawHead()
+      const mode = files.modeOf(app)
       if (chosen !== 'changes') changes.refresh()
       if (mode === 'overlay' && chosen !== 'layer' && state) layer.refresh()
-      drawNotice()
       views[chosen].refresh?.()
     }
 
@@ -159,6 +181,7 @@ yaa.define('ui/files/panel', [
       const { rules, ...left } = changesOf(shared.session()).leftOut
       const leftWords = Object.entries(left).map(([key, value]) => t(`left.${key}`, { n: Array.isArray(value) ? value.length : Number(value) || 0 }))
       /** @type {any[]} */ const said = []
+      if (silent) said.push([t('files.silent'), 'ask'])
       if (trouble) said.push([t('files.failed', { detail: trouble }), 'bad'])
       const { changed_outside_count: outside } = shared.session().workspace ?? {}
       const why = shared.session().messages.findLast((message) => message.role === 'tool')?.result?.unrecorded

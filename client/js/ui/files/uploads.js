@@ -50,24 +50,22 @@ yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files
 
     /** All that wait for one session. @param {import('./files').Target} target */
     async function send(target) {
-      const before = target.isOpen() ? shared.state()?.tree : ''
-      let [done, last] = [0, '']
-      /** @type {any} */ let answer = null
+      let last = ''
+      /** @type {any[]} */ const answers = []
       for (let at = 0; at >= 0; at = waiting.findIndex((each) => each.target.id === target.id)) {
         const [{ file, path, row, stop, target: { routes } }] = waiting.splice(at, 1)
         try {
-          answer = await routes.upload(path, file, { signal: stop.signal, onProgress: row.progress })
+          answers.push(await routes.upload(path, file, { signal: stop.signal, onProgress: row.progress }))
           row.el.remove()
-          done += 1
           last = path
         } catch (error) {
           if (!stop.signal.aborted) row.failed(/** @type {any} */ (error).message)
         }
         el.hidden = !el.childElementCount
       }
-      if (!done) return
-      await target.changed(answer)
-      offerUndo(shared, target, done === 1 ? t('upload.done', { name: names.visible(names.baseName(last)) }) : t('upload.doneMany', { n: done }), before, answer?.tree)
+      await target.changed(answers.at(-1)) // also without an answer: what there is then is looked at
+      const n = answers.length
+      if (n) offerUndo(shared, target, n === 1 ? t('upload.done', { name: names.visible(names.baseName(last)) }) : t('upload.doneMany', { n }), answers)
     }
 
     /** @param {string} path @param {number} bytes */

@@ -32,7 +32,7 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
           else if (value !== undefined) given.session = { ...given.session, [key]: value }
         }
         if (Object.keys(wrong).length) return { wrong }
-        const made = await store.routes.addKey({ name: name.value(), owner: owner.input.checked, ...(Object.keys(given).length ? { limits: given } : {}) })
+        const made = await store.seen(store.routes.addKey({ name: name.value(), owner: owner.input.checked, ...(Object.keys(given).length ? { limits: given } : {}) }))
         const shown = shownOnce({ name: name.value(), key: made.key, link: `${store.app.server.api().base}${made.link}` }, close)
         form.el.replaceWith(shown)
         shown.querySelector('input')?.focus()
@@ -53,7 +53,7 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
       rows: (settings) => entriesOf(settings).map((one) => {
         const name = one.name ?? ''
         return row([h('b', null, name || t('host.keys.unnamed')), ' ', one.owner ? badge(t('host.keys.isOwner')) : null, limitsOf(one.limits)],
-          name ? [small(t('host.keys.end'), name, () => confirm(t('host.keys.endIt', { name }), t('host.keys.endHint'), async () => { await store.routes.removeKey(name), await store.read() }), 'danger')] : [])
+          name ? [small(t('host.keys.end'), name, () => confirm(t('host.keys.endIt', { name }), t('host.keys.endHint'), async () => { await store.seen(store.routes.removeKey(name)), await store.read() }), 'danger')] : [])
       }),
     })
   }

@@ -2,6 +2,8 @@
 // it, rows with buttons.
 
 yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/server-settings', 'css/server'], ({ h, attr, text, uid }, { t }, { openDialog, button }, { problemsAt, isSecret }) => {
+  /** Then it is said that no answer has come yet. */
+  const SILENT_MS = 3000
   const PLAIN = { autocomplete: 'off', autocapitalize: 'off', spellcheck: false }
   /** @typedef {{el: any, input: any, value(): string, problem(words: string): void, focus(): void}} TextField */
 
@@ -69,12 +71,18 @@ yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/se
     if (pressed.getAttribute('aria-disabled')) return
     attr(pressed, 'aria-disabled', true)
     note.hidden = true
+    const timer = setTimeout(() => {
+      text(note, t('host.waits'))
+      note.hidden = false
+    }, SILENT_MS)
     try {
       await work()
+      if (note.textContent === t('host.waits')) note.hidden = true
     } catch (error) {
       text(note, wordsOf(error))
       note.hidden = false
     } finally {
+      clearTimeout(timer)
       attr(pressed, 'aria-disabled', null)
     }
   }

@@ -1,7 +1,7 @@
 // The settings of the server as the open page knows them: read once, changed by what the forms say, read again when
 // another has changed them meanwhile.
 
-yaa.define('ui/server/store', ['io/server-settings', 'ui/server/i18n'], ({ open }, { t }) => {
+yaa.define('ui/server/store', ['io/server-settings', 'ui/server/i18n', 'core/server-settings'], ({ open }, { t }, { holds }) => {
   /** @param {import('../types').App} app */
   function storeOf(app) {
     const routes = open(() => app.server.api())
@@ -20,6 +20,12 @@ yaa.define('ui/server/store', ['io/server-settings', 'ui/server/i18n'], ({ open 
     /** Read the settings anew. */
     const read = async () => take(await routes.read())
 
+    /** Look what came of a change that failed: perhaps only its answer was lost. @template T @param {Promise<T>} change @returns {Promise<T>} */
+    const seen = (change) => change.catch((error) => {
+      read().catch(() => {})
+      throw error
+    })
+
     /**
      * @param {any[]} changes as `PATCH /settings` takes them
      * @returns {Promise<any>} the settings afterwards. Rejects with a Failure; after `revision_changed` the next one goes by the new settings.
@@ -31,14 +37,15 @@ yaa.define('ui/server/store', ['io/server-settings', 'ui/server/i18n'], ({ open 
       } catch (error) {
         if (/** @type {Failure} */ (error).code !== 'revision_changed') throw error
         await read()
-        throw Object.assign(/** @type {Error} */ (error), { message: t('host.changed') })
+        // it was this very change, whose answer was lost
+        if (!holds(now.file, changes)) throw Object.assign(/** @type {Error} */ (error), { message: t('host.changed') })
       }
       await app.server.connect()
       return now
     }
 
     return {
-      routes, read, change, app,
+      routes, read, change, seen, app,
       /** null before they were read, or of another server */
       now: () => (base === app.server.api().base ? now : null),
       /** @param {() => void} listener @returns {() => void} ends it */

@@ -1,0 +1,389 @@
+/**
+ * The table of a bad line: each row is something that a person does, while one kind of request meets one fault. Afterwards the
+ * line is good again, and four things must hold: nothing the person made is lost; no setting is ignored; nothing that was said
+ * is false; something can be done without a reload. The job: {url, direct, key, site, speed, rows: [{action, fault}]}, of a
+ * server and a line as in test_bad_line.py. A row that fails is told, and the next one begins with a fresh page.
+ */
+import { main } from "./driver.mjs";
+import { parts } from "./server-parts.mjs";
+
+const COMPOSER = "form.composer textarea";
+const DIALOG = "dialog[open]";
+/** What only programmers read: status lines, names of files and errors. */
+const RAW = /\b(?:4\d\d|5\d\d) X\b|could not be loaded|\bundefined\b|\[object|TypeError|SyntaxError|NetworkError|Failed to fetch|Unexpected token/;
+/** So long, in ms of this machine, the page has for what it does after the line is good again. */
+const SETTLE_MS = 9000;
+
+await main(async (walk, job) => {
+  const { page } = walk;
+  const { open, field, part } = parts(walk);
+  const told = async (...what) => (await walk.ask(...what)).answer;
+  let count = 0;
+
+  /** The page's clock runs faster than ours, so that its limits of seconds are waited for. */
+  await page.evaluateOnNewDocument((speed) => {
+    const [later, often, now, limit] = [globalThis.setTimeout, globalThis.setInterval, Date.now, AbortSignal.timeout];
+    const began = now();
+    globalThis.setTimeout = (work, ms = 0, ...rest) => later(work, ms / speed, ...rest);
+    globalThis.setInterval = (work, ms = 0, ...rest) => often(work, ms / speed, ...rest);
+    Date.now = () => began + (now() - began) * speed;
+    AbortSignal.timeout = (ms) => limit.call(AbortSignal, ms / speed);
+  }, job.speed);
+
+  // -- the server as it is, past the line
+
+  const ask = (path, options = {}) => fetch(job.direct + path, { ...options, headers: { Authorization: `Bearer ${job.key}`, ...options.headers } });
+  const put = (id, path, text, folder = "") => ask(`/workspaces/${id}/file?${new URLSearchParams({ path, ...(folder ? { folder } : {}) })}`, { method: "PUT", body: text });
+  const filesOf = async (id) => (await (await ask(`/workspaces/${id}/files`)).json()).entries.map((one) => one.path).sort();
+  const layerOf = async (id) => (await (await ask(`/workspaces/${id}/status?folder=notes`)).json()).files.map((one) => one.path).sort();
+  const fileOf = async () => (await (await ask("/settings")).json()).file.server ?? {};
+
+  // -- the page
+
+  const session = () => page.evaluate(() => yaa.use("ui/commands").context().app.current.session);
+  const shown = () => page.evaluate(() => [document.body.innerText, ...[...document.querySelectorAll("input:not([type=password]), textarea")].map((one) => one.value)].join("\n"));
+  const rows = () => page.$$eval(".file-tree .node .name", (all) => all.map((one) => one.textContent).sort());
+  const isThere = (css) => page.evaluate((selector) => [...document.querySelectorAll(selector)].some((one) => one.checkVisibility()), css);
+  const pressed = (words, css) => page.evaluate((wanted, selector) => {
+    const found = [...document.querySelectorAll(selector)].find((one) => one.checkVisibility() && !one.disabled && !one.getAttribute("aria-disabled") && one.innerText.includes(wanted));
+    found?.click();
+    return Boolean(found);
+  }, words, css);
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  async function until(holds, ms = SETTLE_MS) {
+    for (const end = performance.now() + ms; performance.now() < end; await pause(100)) if (await holds()) return true;
+    return false;
+  }
+
+  async function openPage() {
+    await page.goto("about:blank");
+    await page.goto(job.url);
+    await page.waitForSelector(COMPOSER, { visible: true });
+    await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info() } catch { return null } });
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "light" }));
+  }
+
+  async function newSession(folder = "") {
+    await page.evaluate(() => document.querySelector("dialog[open]")?.querySelector(".dialog-head button")?.click());
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.newSession());
+    if (folder) await page.evaluate((name) => { yaa.use("ui/commands").context().app.current.session.workspace = { folder: name }; }, folder);
+    return (await session()).id;
+  }
+
+  async function openFiles(names) {
+    const id = await newSession();
+    for (const [path, text] of Object.entries(names)) await put(id, path, text);
+    if (!await isThere("aside.files")) await page.click(".files-button");
+    else await page.evaluate(() => [...document.querySelectorAll(".files-head .icon-button, .files-head button")].find((one) => one.getAttribute("aria-label") === "Look again")?.click());
+    await page.evaluate(() => document.querySelector(".files-tabs button")?.click());
+    const tops = [...new Set(Object.keys(names).map((path) => path.split("/")[0]))];
+    await until(async () => tops.every((name) => (rows.now = name, true)) && (await rows()).join() === tops.sort().join());
+    return id;
+  }
+
+  const again = () => page.evaluate(() => [...document.querySelectorAll(".files-head button")].find((one) => /Look again/.test(one.getAttribute("aria-label")))?.click());
+  const focusRow = (name) => page.evaluate((wanted) => [...document.querySelectorAll(".file-tree .node")].find((one) => one.dataset.path === wanted)?.focus(), name);
+  const clickRow = (name) => page.evaluate((wanted) => [...document.querySelectorAll(".file-tree .node")].find((one) => one.dataset.path === wanted)?.click(), name);
+  const paste = (name, text) => page.evaluate((file, words) => {
+    const data = new DataTransfer();
+    data.items.add(new File([words], file));
+    document.querySelector(".files-body").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+  }, name, text);
+
+  /** The list says what is on the server. */
+  const listed = (id) => async (fail) => {
+    if (await until(async () => (await rows()).join() === [...new Set((await filesOf(id)).map((path) => path.split("/")[0]))].join())) return;
+    await again();
+    const tops = (await filesOf(id)).join();
+    const late = await until(async () => (await rows()).join() === [...new Set(tops.split(",").map((path) => path.split("/")[0]))].join());
+    fail("false", `the list said ${late ? "something else until it was asked again" : (await rows()).join()}; on the server: ${tops}`);
+  };
+
+  async function openSettings(name) {
+    await newSession();
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("host"));
+    await page.waitForSelector(`${DIALOG} [data-part=providers]`, { visible: true });
+    await open(name);
+    await pressed("Cancel", `${part(name)} .host-form button`);
+  }
+
+  /** A form is saved again as long as it is open. */
+  const savedAgain = (name, words, isSaved) => async (fail) => {
+    await until(() => page.evaluate((at) => ![...document.querySelectorAll(`${at} button`)].some((one) => one.getAttribute("aria-disabled")), part(name)));
+    if (await isThere(`${part(name)} form.host-form`)) {
+      if (!await pressed(words, `${part(name)} .host-form button`)) fail("stuck", "the button does nothing");
+      await until(async () => !await isThere(`${part(name)} form.host-form`));
+    }
+    const said = await page.$eval(part(name), (one) => one.innerText);
+    if (/changed elsewhere|of this name already|is taken/.test(said)) fail("false", said.match(/[^\n]*(?:changed elsewhere|of this name already|is taken)[^\n]*/)[0]);
+    if (await isThere(`${part(name)} form.host-form`)) fail("stuck", "it cannot be saved without a reload");
+    if (!await isSaved()) fail("lost", "it is not on the server");
+  };
+
+  /** What the page offers after a bad line is pressed, until the answer is there. */
+  const answered = (words) => async (fail) => {
+    const isDone = () => page.evaluate((wanted) => !document.querySelector(".feed[aria-busy=true]") && [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1)?.innerText.includes(wanted), words);
+    for (let n = 0; n < 6 && !await until(isDone, 2500); n++) {
+      await pressed("Try now", "button") || await pressed("Try again", "button") || await pressed("Resume", "button") || await pressed("Allow once", ".ask button");
+    }
+    if (!await isDone()) fail("lost", `the answer never came: ${(await page.$eval("main, body", (one) => one.innerText)).slice(-300)}`);
+    const { messages } = await session();
+    if (messages.filter((one) => one.role === "user").length !== 1) fail("lost", `${messages.length} messages`);
+    if (messages.filter((one) => one.role === "tool").length > 1) fail("lost", "the call ran twice");
+  };
+
+  /** `over`: the requests that the fault happens to; `act`: what the person does, and what the page then is asked about. */
+  const ACTIONS = {
+    upload: {
+      over: "PUT /workspaces/.*path=up", begin: () => openFiles({ "f1.txt": "1" }),
+      act: () => paste("up.txt", "mine"),
+      async check(id, fail) {
+        await until(async () => (await filesOf(id)).includes("up.txt") || await isThere(".uploads button:not([hidden])"));
+        if (!(await filesOf(id)).includes("up.txt") && !await isThere(".uploads li")) fail("lost", "up.txt is nowhere");
+        await listed(id)(fail);
+        if (await pressed("Try again", ".uploads button") || await pressed("Again", ".uploads button")) await until(async () => (await filesOf(id)).includes("up.txt"));
+        if (!(await filesOf(id)).includes("up.txt")) fail("stuck", "it cannot be sent again");
+      },
+    },
+    "upload, the agent writes, Undo": {
+      over: "PUT /workspaces/.*path=up", begin: () => openFiles({ "f1.txt": "1" }),
+      async act(id) {
+        await paste("up.txt", "mine");
+        await put(id, "agent.txt", "the agent's");
+      },
+      async check(id, fail) {
+        await until(() => isThere(".toast button"), 4000);
+        if (!await pressed("Undo", ".toast button")) return;
+        await until(async () => !(await filesOf(id)).includes("up.txt"), 4000);
+        if (!(await filesOf(id)).includes("agent.txt")) fail("lost", "Undo took what the agent wrote");
+        await listed(id)(fail);
+      },
+    },
+    delete: {
+      over: "DELETE /workspaces", begin: () => openFiles({ "f1.txt": "1", "f2.txt": "2" }),
+      act: async () => (await focusRow("f2.txt"), page.keyboard.press("Delete")),
+      async check(id, fail) {
+        await listed(id)(fail);
+        if (!(await filesOf(id)).includes("f2.txt")) return;
+        await focusRow("f2.txt");
+        await page.keyboard.press("Delete");
+        if (!await until(async () => !(await filesOf(id)).includes("f2.txt"))) fail("stuck", "it cannot be deleted");
+      },
+    },
+    rename: {
+      over: "POST /workspaces/.*move", begin: () => openFiles({ "f1.txt": "1" }),
+      async act() {
+        await focusRow("f1.txt");
+        await page.keyboard.press("F2");
+        await walk.write(`${DIALOG} input`, "g1.txt");
+        await page.keyboard.press("Enter");
+      },
+      async check(id, fail) {
+        await listed(id)(fail);
+        if (await isThere(`${DIALOG} input`)) {
+          await page.focus(`${DIALOG} input`);
+          await page.keyboard.press("Enter");
+          if (!await until(async () => !await isThere(`${DIALOG} input`), 4000)) fail("false", await page.$eval(DIALOG, (one) => one.innerText.slice(-80)));
+        }
+        if (!(await filesOf(id)).includes("g1.txt")) fail("lost", "the name is not given");
+        await listed(id)(fail);
+      },
+    },
+    "open a file": {
+      over: "GET /workspaces/.*/file\\?.*f2", begin: () => openFiles({ "f1.txt": "content of the first", "f2.txt": "content of the second" }),
+      async act() {
+        await clickRow("f1.txt");
+        await until(async () => (await shown()).includes("content of the first"));
+        await page.evaluate(() => document.querySelector(".file-head button").click());
+        await clickRow("f2.txt");
+        await pause(150);
+      },
+      async during(_, fail) {
+        if ((await page.$eval(".file-head .path", (one) => one.innerText)).includes("f2") && (await page.$eval(".file-place", (one) => one.innerText)).includes("first")) fail("false", "the name of the second over the text of the first");
+        if (!(await page.$eval(".file-place", (one) => one.innerHTML)).length) fail("false", "nothing is said");
+      },
+      async check(_, fail) {
+        await page.evaluate(() => document.querySelector(".file-head button").click());
+        await clickRow("f2.txt");
+        if (!await until(async () => (await shown()).includes("content of the second"))) fail("stuck", "it cannot be read");
+        await page.evaluate(() => document.querySelector(".file-head button").click());
+      },
+    },
+    "open two folders": {
+      over: "GET /workspaces/.*/files\\?path=", begin: () => openFiles({ "d1/in-1": "1", "d2/in-2": "2" }),
+      act: async () => (await clickRow("d1"), await clickRow("d2")),
+      async check(_, fail) {
+        const both = async () => ["in-1", "in-2"].every((name) => rows.last.includes(name));
+        const look = async () => (rows.last = await rows(), both());
+        if (await until(look, 2500)) return;
+        for (const [name, inside] of [["d1", "in-1"], ["d2", "in-2"]]) {
+          const isOpen = await page.evaluate((wanted) => [...document.querySelectorAll(".file-tree .node")].find((one) => one.dataset.path === wanted)?.getAttribute("aria-expanded"), name);
+          if (!(await rows()).includes(inside) && isOpen === "true") fail("false", `${name} is open and empty`);
+          if (isOpen !== "true") await clickRow(name);
+        }
+        if (!await until(look, 4000)) fail("stuck", "they cannot be opened");
+      },
+    },
+    "look at the files": {
+      over: "GET /workspaces/.*/(state|files)",
+      async begin() {
+        const id = await newSession();
+        await put(id, "f1.txt", "1");
+        if (await isThere("aside.files")) await page.evaluate(() => [...document.querySelectorAll(".files-head button")].at(-1).click());
+        return id;
+      },
+      act: () => page.click(".files-button"),
+      async during(_, fail) {
+        await pause(3000 / job.speed);
+        const said = await page.$eval("aside.files", (one) => one.querySelector(".files-body").innerText + one.querySelector(".files-notice").innerText);
+        if (!/Loading|answer|f1|busy|did not work|gateway|reached/i.test(said)) fail("false", "nothing is said");
+      },
+      check: async (id, fail) => (await again(), listed(id)(fail)),
+    },
+    discard: layerRow("discard", "Discard all", async (id) => !(await layerOf(id)).length),
+    apply: layerRow("apply", "Apply all", async (id) => !(await layerOf(id)).length),
+    "save a setting": settingRow("PATCH /settings", "folders", "Save", async (name) => {
+      await walk.press("Add a folder", `${part("folders")} button`);
+      await walk.write(await field("folders", "Path"), job.site);
+      await walk.write(await field("folders", "Name"), name);
+    }, async (name) => Boolean((await fileOf()).folders?.[name])),
+    "save an agent": settingRow("PUT /settings/agents", "agents", "Save", async (name) => {
+      await walk.press("New agent", `${part("agents")} button`);
+      await walk.write(await field("agents", "Name"), name);
+      await walk.write(await field("agents", "What it is told"), "Say arr.");
+    }, async (name) => (await (await ask("/settings/agents")).json()).agents.some((one) => one.name === name)),
+    "make a key": settingRow("POST /settings/keys", "keys", "Make it", async (name) => {
+      await pressed("I have written it down", `${part("keys")} button`);
+      await walk.press("Make a key", `${part("keys")} button`);
+      await walk.write(await field("keys", "Name"), name);
+    }, async () => {
+      if (!await isThere(`${part("keys")} svg.qr`)) return false;
+      const key = await page.$eval(await field("keys", "Key"), (one) => one.value);
+      return (await fetch(`${job.direct}/info`, { headers: { Authorization: `Bearer ${key}` } })).ok;
+    }),
+    "send a message": {
+      over: "POST /session$", begin: newSession, act: () => walk.send("calc 6*7"),
+      check: (_, fail) => answered("42")(fail),
+    },
+    "answer a question": {
+      over: "POST /session$",
+      async begin() {
+        await newSession();
+        await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
+        await walk.send("calc 6*7");
+        await page.waitForSelector(".ask:not([hidden])");
+      },
+      act: () => walk.press("Allow once", ".ask button"),
+      check: (_, fail) => answered("42")(fail),
+    },
+    "send while every call asks": {
+      over: "POST /session$|GET /info|GET /health",
+      async begin() {
+        await newSession();
+        await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
+      },
+      act: () => walk.send("calc 6*7"),
+      async check(_, fail) {
+        for (let n = 0; n < 6 && !await until(() => isThere(".ask:not([hidden])"), 2500); n++) await pressed("Try now", "button") || await pressed("Try again", "button") || await pressed("Resume", "button");
+        const { messages } = await session();
+        if (messages.some((one) => one.role === "tool")) fail("ignored", "the calculator ran unasked");
+        else await answered("42")(fail);
+      },
+    },
+    "send a file": {
+      over: "PUT /workspaces",
+      async begin() {
+        await newSession();
+        await page.evaluate(() => {
+          const data = new DataTransfer();
+          data.items.add(new File(["a note"], "note.txt"));
+          const area = document.querySelector("form.composer textarea");
+          area.focus();
+          area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+        });
+        await pause(200);
+      },
+      act: () => walk.send("calc 6*7"),
+      check: (_, fail) => answered("42")(fail),
+    },
+    "open the page": {
+      over: "GET /info", begin: () => page.goto("about:blank"),
+      async act() {
+        await page.goto(job.url);
+        await page.waitForSelector(COMPOSER, { visible: true });
+        await walk.send("calc 6*7");
+      },
+      check: (_, fail) => answered("42")(fail),
+    },
+  };
+
+  function layerRow(route, words, isDone) {
+    return {
+      over: `POST /workspaces/.*${route}`,
+      async begin() {
+        const id = await newSession("notes");
+        await put(id, `mine-${count}.txt`, "1", "notes");
+        if (!await isThere("aside.files")) await page.click(".files-button");
+        await page.waitForFunction(() => { const tab = document.querySelectorAll(".files-tabs button")[2]; return tab && !tab.hidden; });
+        await page.evaluate(() => document.querySelectorAll(".files-tabs button")[2].click());
+        await walk.sees(".layer-row", `mine-${count}.txt`);
+        return id;
+      },
+      act: () => walk.press(words, ".files-bar button"),
+      async check(id, fail) {
+        const there = async () => (await page.$$eval(".layer-row .path", (all) => all.map((one) => one.textContent))).length;
+        const isTrue = async () => await there() === (await layerOf(id)).length;
+        if (!await until(isTrue)) fail("false", `${await there()} rows; on the server: ${await layerOf(id)}`);
+        if (await isDone(id) && /did not work/.test(await page.evaluate(() => document.querySelector(".toasts")?.innerText ?? ""))) fail("false", "it is said that it did not work, and it was done");
+        if (!await isDone(id)) await pressed(words, ".files-bar button");
+        if (!await until(() => isDone(id))) fail("stuck", "it cannot be done");
+      },
+    };
+  }
+
+  function settingRow(over, name, words, fill, isSaved) {
+    return {
+      over,
+      async begin() {
+        const mine = `row-${count}`;
+        await openSettings(name);
+        await fill(mine);
+        return mine;
+      },
+      act: () => pressed(words, `${part(name)} .host-form button`),
+      check: (mine, fail) => savedAgain(name, words, () => isSaved(mine))(fail),
+    };
+  }
+
+  await walk.step("open", openPage);
+  for (const { action, fault } of job.rows) {
+    const { over, begin, act, during, check } = ACTIONS[action];
+    await walk.step(`${action} × ${over} × ${fault.label}`, async () => {
+      /** @type {string[]} */ const broken = [];
+      const fail = (what, words) => broken.push(`${what}: ${words}`);
+      count += 1;
+      try {
+        const state = await begin();
+        await page.evaluate(() => { for (const one of document.querySelectorAll(".toast")) one.remove(); });
+        if (fault.kind !== "restart") await told("fault", { ...fault, path: over });
+        await act(state);
+        if (fault.kind === "restart") await told("restart");
+        await pause(fault.hold);
+        await during?.(state, fail);
+        const raw = (await shown()).match(RAW);
+        if (raw) fail("false", `raw words: ${raw[0]}`);
+        await told("heal");
+        await check(state, fail);
+        const locked = await page.evaluate(() => [...document.querySelectorAll("form.composer textarea")].some((one) => one.readOnly || one.disabled));
+        if (locked) fail("stuck", "the field is locked");
+        const late = (await shown()).match(RAW);
+        if (late && !raw) fail("false", `raw words: ${late[0]}`);
+      } catch (error) {
+        fail("stuck", String(error.message).slice(0, 300));
+      }
+      await told("heal");
+      if (broken.length || action === "open the page") await openPage();
+      return { broken };
+    });
+  }
+});

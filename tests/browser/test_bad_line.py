@@ -1,0 +1,165 @@
+"""What a person does on a bad line: a table of action × route × fault, each row with four checks.
+
+A sample of the table is a test. All of it, or one action, or only some faults, in one browser:
+
+    python3 -m tests.browser.test_bad_line chromium [ACTION] [--fault LABEL]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import tempfile
+import unittest
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import walks
+from .fault_proxy import Fault, FaultProxy
+from .test_server_settings import OwnServer
+
+SPEED = 10  # of the page's clock
+ACTIONS = (
+    *("upload", "upload, the agent writes, Undo", "delete", "rename", "open a file"),
+    *("open two folders", "look at the files", "discard", "apply", "save a setting"),
+    *("save an agent", "make a key", "send a message", "answer a question"),
+    *("send while every call asks", "send a file", "open the page"),
+)
+FAULTS: dict[str, dict[str, Any]] = {
+    "delay 0.3 s": {"kind": "delay", "seconds": 0.3},
+    "delay 3 s": {"kind": "delay", "seconds": 3, "hold": 400},
+    "delay 30 s": {"kind": "delay", "seconds": 30, "hold": 3300},
+    "late by 30 s": {"kind": "late", "seconds": 30, "hold": 3300},
+    **{f"status {code}": {"kind": "status", "status": code} for code in (500, 501, 502, 503, 504)},
+    "502 once": {"kind": "status", "status": 502, "times": 1},
+    "429": {"kind": "busy"},
+    "portal": {"kind": "portal"},
+    "hang": {"kind": "hang", "hold": 4000},
+    "deaf": {"kind": "deaf", "hold": 4000},
+    "answer lost once, 504": {"kind": "lost", "status": 504, "times": 1},
+    "answer lost once, cut": {"kind": "lost", "status": 0, "times": 1},
+    "answers lost, 504": {"kind": "lost", "status": 504},
+    "answers lost, cut": {"kind": "lost", "status": 0},
+    "cut in the head": {"kind": "head"},
+    "cut in the body": {"kind": "body", "bytes": 20},
+    "cut in an event": {"kind": "body", "bytes": 700},
+    "throttled": {"kind": "throttle", "bytes": 2000, "hold": 1500},
+    "restarted": {"kind": "restart", "hold": 1000},
+}
+SAMPLE = (
+    ("upload", "answer lost once, 504"),
+    ("upload, the agent writes, Undo", "delay 3 s"),
+    ("delete", "answers lost, 504"),
+    ("rename", "answer lost once, cut"),
+    ("open a file", "delay 3 s"),
+    ("open two folders", "delay 3 s"),
+    ("look at the files", "hang"),
+    ("save a setting", "answer lost once, 504"),
+    ("make a key", "answers lost, 504"),
+    ("send a message", "cut in an event"),
+    ("send while every call asks", "502 once"),
+)
+
+Row = dict[str, Any]
+
+
+def table() -> list[tuple[str, str]]:
+    """All rows: the action, and the label of the fault."""
+    return list(itertools.product(ACTIONS, FAULTS))
+
+
+class Line:
+    """A server with a folder behind a line, and what the walk may ask for."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        notes = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-notes-")))
+        notes.chmod(0o777)
+        (notes / "README.md").write_text("# Notes\n")
+        folders = {"notes": {"path": str(notes), "mode": "overlay"}}
+        self.server = OwnServer(stack, {"server": {"folders": folders}})
+        place = urlsplit(self.server.url)
+        self.proxy = FaultProxy(place.hostname or "", place.port or 0, SPEED)
+        stack.enter_context(self.proxy)
+        self._names = 0
+
+    def job(self, rows: list[tuple[str, str]]) -> Row:
+        """The job of a walk through these rows."""
+        faults = {label: {"hold": 500, **fault, "label": label} for label, fault in FAULTS.items()}
+        return {
+            "url": f"{self.proxy.url}/#key={self.server.key}",
+            "direct": self.server.url,
+            "key": self.server.key,
+            "site": str(self.server.site),
+            "speed": SPEED,
+            "rows": [{"action": action, "fault": faults[label]} for action, label in rows],
+        }
+
+    def fault(self, given: Row) -> None:
+        """Have a fault from now on."""
+        self.proxy.use([Fault(**{key: given[key] for key in given if key in FIELDS})])
+
+    def heal(self) -> None:
+        """Have a good line."""
+        self.proxy.use([])
+
+    def restart(self) -> None:
+        """Start the server anew, with another configuration."""
+        self.server.stop()
+        self._names += 1
+        self.server.change(f"other{self._names}")
+        self.server.start()
+
+
+FIELDS = set(Fault.__dataclass_fields__)
+
+
+def go(browser: str, rows: list[tuple[str, str]]) -> tuple[dict[str, list[str]], str]:
+    """Walk through rows; return what was broken in each, and what stopped the walk."""
+    with ExitStack() as stack:
+        line = Line(stack)
+        asks = {"fault": line.fault, "heal": line.heal, "restart": line.restart}
+        job = {"label": f"{browser}-bad-line", **line.job(rows)}
+        walked = walks.walk("bad-line.mjs", browser, job, asks)
+        steps = {name: step.get("broken", []) for name, step in walked.steps.items()}
+        steps.pop("open", None)
+        return steps, walked.error
+
+
+class BadLine(walks.Both):
+    def check(self, browser: str) -> None:
+        steps, error = go(browser, list(SAMPLE))
+        self.assertEqual(error, "")
+        self.assertEqual({name: broken for name, broken in steps.items() if broken}, {})
+        self.assertEqual(len(steps), len(SAMPLE))
+
+
+def main() -> int:
+    """Walk through the table, and print its red rows."""
+    parser = argparse.ArgumentParser(prog="python3 -m tests.browser.test_bad_line")
+    parser.add_argument("browser", choices=("chromium", "firefox"))
+    parser.add_argument("action", nargs="*", help="all, if none is named")
+    parser.add_argument("--fault", action="append", choices=FAULTS)
+    options = parser.parse_args()
+    red = total = 0
+    for action in options.action or ACTIONS:
+        rows = [row for row in table() if row[0] == action and row[1] in (options.fault or FAULTS)]
+        steps, error = go(options.browser, rows)
+        total += len(steps)
+        for name, broken in steps.items():
+            red += bool(broken)
+            for words in broken:
+                print(f"{name}: {words}", flush=True)
+        if error:
+            print(f"{action}: the walk ended: {error}", flush=True)
+            red += 1
+    print(f"{total} rows, {red} red")
+    return bool(red)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] in ("chromium", "firefox"):
+        sys.exit(main())
+    unittest.main()
