@@ -3,14 +3,19 @@
 A sample of the table is a test. All of it, or one action, or only some faults, in one browser:
 
     python3 -m tests.browser.test_bad_line chromium [ACTION] [--fault LABEL]
+
+With --walk a person works for --seconds on a line that changes its fault every five seconds, and
+the session at the end is that of a good line.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import random
 import sys
 import tempfile
+import threading
 import unittest
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +27,8 @@ from .fault_proxy import Fault, FaultProxy
 from .test_server_settings import OwnServer
 
 SPEED = 10  # of the page's clock
+EVERY_S = 5  # a line changes
+OVER = r" /(session|info|health|workspaces|settings)"
 ACTIONS = (
     *("upload", "upload, the agent writes, Undo", "delete", "rename", "open a file"),
     *("open two folders", "look at the files", "discard", "apply", "save a setting"),
@@ -74,14 +81,14 @@ def table() -> list[tuple[str, str]]:
 class Line:
     """A server with a folder behind a line, and what the walk may ask for."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, speed: float = SPEED) -> None:
         notes = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-notes-")))
         notes.chmod(0o777)
         (notes / "README.md").write_text("# Notes\n")
         folders = {"notes": {"path": str(notes), "mode": "overlay"}}
         self.server = OwnServer(stack, {"server": {"folders": folders}})
         place = urlsplit(self.server.url)
-        self.proxy = FaultProxy(place.hostname or "", place.port or 0, SPEED)
+        self.proxy = FaultProxy(place.hostname or "", place.port or 0, speed)
         stack.enter_context(self.proxy)
         self._names = 0
 
@@ -128,6 +135,49 @@ def go(browser: str, rows: list[tuple[str, str]]) -> tuple[dict[str, list[str]],
         return steps, walked.error
 
 
+class ChangingLine:
+    """A line whose fault changes every `EVERY_S`, by a seed."""
+
+    def __init__(self, proxy: FaultProxy, seed: int) -> None:
+        self._proxy, self._chance, self._over = proxy, random.Random(seed), threading.Event()
+        self._thread = threading.Thread(target=self._change, name="changing-line")
+        self.faults: list[str] = []
+
+    def begin(self) -> None:
+        """Begin with the faults."""
+        self._thread.start()
+
+    def end(self) -> list[str]:
+        """Have a good line again; return the faults that there were."""
+        self._over.set()
+        self._thread.join()
+        self._proxy.use([])
+        return self.faults
+
+    def _change(self) -> None:
+        labels = [label for label in FAULTS if FAULTS[label]["kind"] != "restart"]
+        while True:
+            label = self._chance.choice([*labels, ""])
+            self.faults.append(label or "none")
+            given = FAULTS.get(label, {})
+            fault = Fault(**{key: value for key, value in given.items() if key in FIELDS})
+            fault.path = OVER
+            self._proxy.use([fault] if label else [])
+            if self._over.wait(EVERY_S):
+                return
+
+
+def work(browser: str, seconds: float, seed: int) -> walks.Walked:
+    """Walk for so long on a line that changes."""
+    with ExitStack() as stack:
+        line = Line(stack, speed=1)
+        changing = ChangingLine(line.proxy, seed)
+        job = {**line.job([]), "label": f"{browser}-bad-line-walk", "seconds": seconds}
+        job["limit_s"] = 2 * seconds + 240
+        asks = {"begin": changing.begin, "end": changing.end}
+        return walks.walk("bad-line-walk.mjs", browser, job, asks)
+
+
 class BadLine(walks.Both):
     def check(self, browser: str) -> None:
         steps, error = go(browser, list(SAMPLE))
@@ -142,7 +192,14 @@ def main() -> int:
     parser.add_argument("browser", choices=("chromium", "firefox"))
     parser.add_argument("action", nargs="*", help="all, if none is named")
     parser.add_argument("--fault", action="append", choices=FAULTS)
+    parser.add_argument("--walk", action="store_true", help="not the table, but the long walk")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.walk:
+        walked = work(options.browser, options.seconds, options.seed)
+        print(walked.error or f"the sessions are the same; {walked.steps['on the bad line']}")
+        return bool(walked.error)
     red = total = 0
     for action in options.action or ACTIONS:
         rows = [row for row in table() if row[0] == action and row[1] in (options.fault or FAULTS)]

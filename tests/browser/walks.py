@@ -136,7 +136,7 @@ class Host:
 
     def walk(self, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]) -> Walked:
         # Terminated, it takes its browser along, which is in a process group of its own.
-        with patience.Watch(LIMIT_S, self._process.terminate):
+        with patience.Watch(job.get("limit_s", LIMIT_S), self._process.terminate):
             return self._follow(job, asks)
 
     def close(self) -> None:
