@@ -617,14 +617,13 @@ class Folders(Case):
     def test_a_change_that_comes_again(self) -> None:
         """Its answer was lost; meanwhile another one came."""
         at = "/workspaces/again/file"
-        for name, ask in (
-            ("upload", lambda **key: self.put("a", b"one", "again", **key)),
-            ("delete", lambda **key: self.ask("DELETE", at, query={"path": "a"}, **key)),
-        ):
+        for name in ("upload", "delete"):
+            method, body = ("PUT", b"one") if name == "upload" else ("DELETE", None)
+            given: Any = {"query": {"path": "a"}, "Idempotency_Key": name}
             with self.subTest(name):
-                first = ask(Idempotency_Key=name)
+                first = self.ask(method, at, body, **given)
                 self.put("a", name.encode(), "again")
-                second = ask(Idempotency_Key=name)
+                second = self.ask(method, at, body, **given)
                 self.assertEqual((second.status, second.json), (200, first.json))
                 self.assertEqual(second.headers.get("idempotent-replayed"), "true")
                 self.assertEqual(self.get("a", "again").body, name.encode())

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,8 @@ def go(browser: str, rows: list[tuple[str, str]]) -> tuple[dict[str, list[str]],
     """Walk through rows; return what was broken in each, and what stopped the walk."""
     with ExitStack() as stack:
         line = Line(stack)
-        asks = {"fault": line.fault, "heal": line.heal, "restart": line.restart}
+        asks: dict[str, Callable[..., Any]] = {"fault": line.fault, "heal": line.heal}
+        asks["restart"] = line.restart
         job = {"label": f"{browser}-bad-line", **line.job(rows)}
         walked = walks.walk("bad-line.mjs", browser, job, asks)
         steps = {name: step.get("broken", []) for name, step in walked.steps.items()}
@@ -174,7 +176,7 @@ def work(browser: str, seconds: float, seed: int) -> walks.Walked:
         changing = ChangingLine(line.proxy, seed)
         job = {**line.job([]), "label": f"{browser}-bad-line-walk", "seconds": seconds}
         job["limit_s"] = 2 * seconds + 240
-        asks = {"begin": changing.begin, "end": changing.end}
+        asks: dict[str, Callable[..., Any]] = {"begin": changing.begin, "end": changing.end}
         return walks.walk("bad-line-walk.mjs", browser, job, asks)
 
 
