@@ -77,7 +77,7 @@ await main(async (walk, job) => {
     else await page.evaluate(() => [...document.querySelectorAll(".files-head .icon-button, .files-head button")].find((one) => one.getAttribute("aria-label") === "Look again")?.click());
     await page.evaluate(() => document.querySelector(".files-tabs button")?.click());
     const tops = [...new Set(Object.keys(names).map((path) => path.split("/")[0]))];
-    await until(async () => tops.every((name) => (rows.now = name, true)) && (await rows()).join() === tops.sort().join());
+    await until(async () => (await rows()).join() === tops.sort().join());
     return id;
   }
 

@@ -72,24 +72,26 @@ class FaultProxy:
         self._thread.join()
 
     def use(self, faults: Iterable[Fault]) -> None:
-        """Have these faults from now on, and no others; what hangs is broken."""
+        """Have these faults from now on, and no others; without any, what hangs is broken."""
         found = list(faults)
         asyncio.run_coroutine_threadsafe(self._use(found), self._loop).result()
 
     async def _use(self, faults: list[Fault]) -> None:
         self._faults = faults
         if not faults:
-            for writer in list(self._writers):
-                writer.transport.abort()
+            self._healed.set()
+            self._healed = asyncio.Event()
 
     async def _run(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._healed = asyncio.Event()
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 24)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         self._ready.set()
         await self._stop.wait()
         server.close()
-        await self._use([])
+        for writer in list(self._writers):
+            writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
@@ -130,7 +132,8 @@ class FaultProxy:
             writer.write(_whole(status, {"busy": BUSY, "portal": PORTAL}.get(kind, GATEWAY)))
             return await writer.drain()
         if kind == "hang":
-            await asyncio.Event().wait()
+            await self._healed.wait()
+            return writer.transport.abort()
         await asyncio.sleep(wait if kind == "delay" else 0)
         answers, up = await asyncio.open_connection(*self.target)
         try:
@@ -153,15 +156,15 @@ class FaultProxy:
         if fault and kind in ("lost", "deaf"):
             await answers.read()  # the proxy has all of it, and says so to the server
             if kind == "deaf":
-                await asyncio.Event().wait()
-            if fault.status:
+                await self._healed.wait()
+            if fault.status and kind == "lost":
                 writer.write(_whole(fault.status, GATEWAY))
                 return await writer.drain()
             return writer.transport.abort()
         head = await answers.readuntil(b"\r\n\r\n")
         await asyncio.sleep(wait if kind == "late" else 0)
         if kind == "head":
-            writer.write(head[:20])
+            writer.write(head[:9])
             await writer.drain()
             return writer.transport.abort()
         writer.write(head)
