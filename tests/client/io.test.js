@@ -144,6 +144,35 @@ test('what may be repeated is, after a pause, as long as it may go better; the r
   assert.deepStrictEqual(await api.ask('/x'), { a: 1 })
 })
 
+test('a change has the same key until the server itself has answered, however often it is sent', async () => {
+  const gateway = () => new Response('<h1>Bad gateway</h1>', { status: 502, headers: { 'Content-Type': 'text/html' } })
+  const said = (status) => () => Response.json({ detail: 'x', code: 'x' }, { status })
+  const rows = [
+    ['answered', [said(200), said(200)], [1, 2]],
+    ['lost, and sent again by itself', [gateway, down, said(200), said(200)], [1, 1, 1, 2]],
+    ['lost three times, and sent again by a person', [gateway, gateway, gateway, said(200), said(200)], [1, 1, 1, 1, 2]],
+    ['refused', [said(422), said(200)], [1, 2]],
+    ['busy', [said(429), said(200)], [1, 2]],
+  ]
+  for (const [name, answers, wanted] of rows) {
+    const [keys, names] = [[], []]
+    const api = apis.create({ base: 'http://h', timers: quickTimers(), fetch: async (_, { headers }) => {
+      const key = headers['Idempotency-Key']
+      if (!names.includes(key)) names.push(key)
+      keys.push(names.indexOf(key) + 1)
+      return answers[keys.length - 1]()
+    } })
+    while (keys.length < answers.length) await api.ask(`/${name}`, { body: {}, retry: true }).catch(() => {})
+    assert.deepStrictEqual(keys, wanted, name)
+    assert.ok(names.every((key) => /^change_[0-9a-f]{24}$/.test(key)), name)
+  }
+  const sent = []
+  const api = apis.create({ base: 'http://h', fetch: async (_, { headers }) => (sent.push(headers['Idempotency-Key']), Response.json({})) })
+  await api.ask('/read')
+  await api.ask('/session/stop', { body: {} })
+  assert.deepStrictEqual(sent, [undefined, undefined], 'what changes nothing, or has its own way, has none')
+})
+
 test('a request that is cancelled ends at once, also between two attempts', async () => {
   for (const answer of [hang, down]) {
     const control = new AbortController()

@@ -12,7 +12,7 @@ yaa.define('io/server-settings', [], () => {
    */
   function open(api, pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })) {
     /** @param {string} method @param {string} path @param {any} [body] @param {RequestOptions} [options] @returns {Promise<any>} */
-    const ask = (method, path, body, options) => api().ask(path, { method, body, ...options })
+    const ask = (method, path, body, options) => api().ask(path, { method, body, ...(method === 'GET' ? {} : { retry: true }), ...options })
 
     /** Wait until the server uses what it was told. @param {any} found @returns {Promise<any>} the settings then, or while they load still */
     async function settled(found) {
@@ -29,9 +29,9 @@ yaa.define('io/server-settings', [], () => {
       /** @param {string} revision @param {any[]} changes */
       change: async (revision, changes) => settled(await ask('PATCH', '/settings', { revision, changes })),
       /** @param {any} what @param {AbortSignal} [signal] */
-      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS }),
+      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS, retry: false }),
       /** @param {string} name @param {any} entry @param {AbortSignal} [signal] */
-      tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS }),
+      tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS, retry: false }),
       /** @param {any} key */
       addKey: (key) => ask('POST', '/settings/keys', key),
       /** @param {string} name */

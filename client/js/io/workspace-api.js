@@ -29,7 +29,7 @@ yaa.define('io/workspace-api', [], () => {
     const ask = (route, query, options) => api.ask(address(route, query), { silence: SILENCE_MS, ...options })
 
     /** @param {string} route @param {any} body @returns {Promise<any>} */
-    const post = (route, body) => ask(route, {}, { body })
+    const post = (route, body) => ask(route, {}, { method: 'POST', body, retry: true })
 
     /** @type {Workspace['list']} */
     const list = (path, options = {}) => ask('files', { path: path || undefined, ...options })
@@ -62,9 +62,9 @@ yaa.define('io/workspace-api', [], () => {
       for (;;) {
         const end = Math.min(sent + PIECE, file.size)
         const whole = file.size <= PIECE
-        /** @type {RequestInit} */
+        /** @type {RequestOptions} */
         const options = {
-          method: 'PUT', signal, body: file.slice(sent, end),
+          method: 'PUT', retry: true, signal, body: file.slice(sent, end),
           headers: { 'Content-Type': 'application/octet-stream', Accept: 'application/json', ...(whole ? {} : { 'Content-Range': `bytes ${sent}-${end - 1}/${file.size}` }) },
         }
         try {
@@ -94,7 +94,7 @@ yaa.define('io/workspace-api', [], () => {
       find,
       read,
       upload,
-      remove: (path) => ask('file', { path }, { method: 'DELETE' }),
+      remove: (path) => ask('file', { path }, { method: 'DELETE', retry: true }),
       move: (from, to) => post('move', { from, to }),
       state: () => ask('state'),
       record: () => post('record', {}),
