@@ -501,6 +501,7 @@ interface Modules {
     gather(session: Session, options: { get(hash: string): Promise<ArrayBuffer>; known?: Map<string, number>; mostBytes?: number; mostObjects?: number }): Promise<KeptObjects & { fetched: Map<string, ArrayBuffer> }>
     sound(bytes: Map<string, ArrayBuffer>): Map<string, ArrayBuffer>
   }
+  'io/changes': { once<T>(change: string, send: (headers: Record<string, string>) => Promise<T>): Promise<T> }
   'io/api': {
     create(options: { base: string; key?: string; fetch?: typeof fetch; timers?: Pick<Timers, 'set' | 'clear'>; onAnswer?: () => void }): Api
     failure(error: any, url: string, begun?: boolean): Failure

@@ -2,7 +2,7 @@
 // safe. A failure is `network` (no line; io/connection-diagnosis finds out why), `busy` (with a Retry-After), `foreign` (a
 // portal or a gateway answered), `refused` (with the server's own words), `cut` (the answer broke off) or `aborted`.
 
-yaa.define('io/api', ['core/ids'], ({ id }) => {
+yaa.define('io/api', [], () => {
   /** A request that has heard nothing for so long has failed. A body that goes up has more: see `limitOf`. */
   const SILENCE_MS = 30_000
   /** Bytes in a millisecond that a slow line sends. */
@@ -13,8 +13,6 @@ yaa.define('io/api', ['core/ids'], ({ id }) => {
   const AWAY = /^http_50[234]$/
   /** Messages. */
   const LONG = 20
-  /** Keys of changes that no server has answered, by what they change: sent again, also by a person, they are made once. @type {Map<string, string>} */
-  const unanswered = new Map()
   const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
   const PACK_BYTES = 32 * 1024
@@ -88,17 +86,10 @@ yaa.define('io/api', ['core/ids'], ({ id }) => {
 
     /** @type {Api['request']} */
     async function request(path, options = {}) {
-      const change = mayRepeat(options) && !isRead(options) ? `${options.method} ${root}${path}` : ''
-      const once = unanswered.get(change) ?? id('change')
-      if (change) unanswered.set(change, once)
-      const headers = { ...options.headers, ...(change ? { 'Idempotency-Key': once } : {}) }
       for (let n = 0; ; n++) {
         try {
-          const response = await attempt(root + path, { ...options, headers })
-          unanswered.delete(change)
-          return response
+          return await attempt(root + path, options)
         } catch (error) {
-          if (/** @type {Failure} */ (error).status) unanswered.delete(change)
           if (n >= PAUSES_MS.length || !mayRepeat(options) || !isPassing(/** @type {any} */ (error))) throw error
           await pause(PAUSES_MS[n], timers, options.signal)
         }
@@ -175,10 +166,7 @@ yaa.define('io/api', ['core/ids'], ({ id }) => {
   const TIMERS = { set: (callback, ms) => setTimeout(callback, ms), clear: (timer) => clearTimeout(timer) }
 
   /** May it be sent twice? `retry` says so where the method does not. @param {RequestOptions} options */
-  const mayRepeat = ({ stream, retry, ...options }) => (retry ?? isRead(options)) && !stream
-
-  /** @param {RequestOptions} options */
-  const isRead = ({ method = 'GET' }) => method === 'GET' || method === 'HEAD'
+  const mayRepeat = ({ stream, method = 'GET', retry = method === 'GET' || method === 'HEAD' }) => retry && !stream
 
   /** May it go better in a moment? Not where the limit of silence was waited for. @param {Failure} error */
   const isPassing = ({ kind, code }) => kind === 'cut' || (kind === 'network' && code !== 'timeout') || AWAY.test(code)

@@ -1,6 +1,6 @@
 // The routes of the server's settings, for its owner. Nothing that comes or goes here is stored in the browser.
 
-yaa.define('io/server-settings', [], () => {
+yaa.define('io/server-settings', ['io/changes'], ({ once }) => {
   /** A server that loads its new settings is asked again after these. */
   const PAUSES_MS = [100, 200, 400, 800, 1500, 3000, 5000, 5000, 5000, 5000]
   /** A vendor's answer, or the start of an MCP server that downloads itself first. */
@@ -12,7 +12,10 @@ yaa.define('io/server-settings', [], () => {
    */
   function open(api, pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })) {
     /** @param {string} method @param {string} path @param {any} [body] @param {RequestOptions} [options] @returns {Promise<any>} */
-    const ask = (method, path, body, options) => api().ask(path, { method, body, ...(method === 'GET' ? {} : { retry: true }), ...options })
+    const ask = (method, path, body, options) => api().ask(path, { method, body, ...options })
+
+    /** @param {string} method @param {string} path @param {any} [body] @returns {Promise<any>} */
+    const change = (method, path, body) => once(`${method} ${api().base}${path}`, (headers) => ask(method, path, body, { headers, retry: true }))
 
     /** Wait until the server uses what it was told. @param {any} found @returns {Promise<any>} the settings then, or while they load still */
     async function settled(found) {
@@ -27,23 +30,23 @@ yaa.define('io/server-settings', [], () => {
     return {
       read: () => ask('GET', '/settings'),
       /** @param {string} revision @param {any[]} changes */
-      change: async (revision, changes) => settled(await ask('PATCH', '/settings', { revision, changes })),
+      change: async (revision, changes) => settled(await change('PATCH', '/settings', { revision, changes })),
       /** @param {any} what @param {AbortSignal} [signal] */
-      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS, retry: false }),
+      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS }),
       /** @param {string} name @param {any} entry @param {AbortSignal} [signal] */
-      tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS, retry: false }),
+      tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS }),
       /** @param {any} key */
-      addKey: (key) => ask('POST', '/settings/keys', key),
+      addKey: (key) => change('POST', '/settings/keys', key),
       /** @param {string} name */
-      removeKey: (name) => ask('DELETE', `/settings/keys/${encodeURIComponent(name)}`),
+      removeKey: (name) => change('DELETE', `/settings/keys/${encodeURIComponent(name)}`),
       agents: () => ask('GET', '/settings/agents'),
       /** @param {string} name @param {any} agent @param {string} [revision] of the file that it takes the place of */
-      saveAgent: (name, agent, revision) => ask('PUT', `/settings/agents/${encodeURIComponent(name)}`, revision === undefined ? { agent } : { agent, revision }),
+      saveAgent: (name, agent, revision) => change('PUT', `/settings/agents/${encodeURIComponent(name)}`, revision === undefined ? { agent } : { agent, revision }),
       /** @param {string} name */
-      removeAgent: (name) => ask('DELETE', `/settings/agents/${encodeURIComponent(name)}`),
+      removeAgent: (name) => change('DELETE', `/settings/agents/${encodeURIComponent(name)}`),
       runs: () => ask('GET', '/settings/runs'),
       /** @param {string} run */
-      endRun: (run) => ask('DELETE', `/settings/runs/${encodeURIComponent(run)}`),
+      endRun: (run) => change('DELETE', `/settings/runs/${encodeURIComponent(run)}`),
       /** @param {any} found */
       settled,
     }

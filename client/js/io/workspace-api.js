@@ -1,7 +1,7 @@
 // The files of a session on a server: its routes as functions (docs/reference/http.md). A file goes up in pieces, so that
 // one that is cut off goes on where it was.
 
-yaa.define('io/workspace-api', [], () => {
+yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
   /** Bytes of one piece: well below what the server takes at once. */
   const PIECE = 2 ** 20
   /** Entries of one answer. */
@@ -28,8 +28,11 @@ yaa.define('io/workspace-api', [], () => {
     /** @param {string} route @param {Record<string, any>} [query] @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
     const ask = (route, query, options) => api.ask(address(route, query), { silence: SILENCE_MS, ...options })
 
+    /** @param {string} method @param {string} route @param {Record<string, any>} query @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
+    const change = (method, route, query, options) => once(`${method} ${api.base}${address(route, query)}`, (headers) => ask(route, query, { method, headers, retry: true, ...options }))
+
     /** @param {string} route @param {any} body @returns {Promise<any>} */
-    const post = (route, body) => ask(route, {}, { method: 'POST', body, retry: true })
+    const post = (route, body) => change('POST', route, {}, { body })
 
     /** @type {Workspace['list']} */
     const list = (path, options = {}) => ask('files', { path: path || undefined, ...options })
@@ -68,7 +71,8 @@ yaa.define('io/workspace-api', [], () => {
           headers: { 'Content-Type': 'application/octet-stream', Accept: 'application/json', ...(whole ? {} : { 'Content-Range': `bytes ${sent}-${end - 1}/${file.size}` }) },
         }
         try {
-          const response = await api.request(address('file', { path }), options)
+          const at = address('file', { path })
+          const response = await once(`PUT ${api.base}${at}`, (headers) => api.request(at, { ...options, headers: { ...options.headers, ...headers } }))
           const answer = await response.json()
           if (response.status !== 202) return onProgress(file.size), answer
           // what the server has is what counts; one that takes nothing would be asked for ever
@@ -94,7 +98,7 @@ yaa.define('io/workspace-api', [], () => {
       find,
       read,
       upload,
-      remove: (path) => ask('file', { path }, { method: 'DELETE', retry: true }),
+      remove: (path) => change('DELETE', 'file', { path }),
       move: (from, to) => post('move', { from, to }),
       state: () => ask('state'),
       record: () => post('record', {}),

@@ -8,7 +8,7 @@ yaa.define('ui/sign-in', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'io/api'
 
   /** @param {string} address @param {string} code @returns {Promise<{key: string, name?: string}>} */
   async function exchange(address, code) {
-    const { key, name } = await apis.create({ base: address }).ask('/sign-in', { body: { code }, retry: true })
+    const { key, name } = await apis.create({ base: address }).ask('/sign-in', { body: { code } })
     if (typeof key !== 'string' || !key) throw new Error(t('link.noKey'))
     return { key, name: String(name ?? '') }
   }
