@@ -14,18 +14,18 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import ipaddress
+import math
 import select
 import socket
 import sys
 import termios
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, cast
 
 from ..errors import Problem
-from ..runtime.accounts import NOBODY, Accounts
+from ..runtime.accounts import NOBODY, Accounts, Pool
 from ..runtime.run_id import run_id
 from . import parser
 from .cors import Origins
@@ -65,15 +65,10 @@ class ConnectionLimit:
     """
 
     def __init__(self, most: int, most_each: int, warn: Callable[[str], None]) -> None:
-        self._most, self._most_each, self._warn = most, most_each, warn
-        self._inside: set[PlacedConnection] = set()
-        self._each: dict[str, int] = {}  # number of places by network
-        self._waiting: OrderedDict[PlacedConnection, None] = (
-            OrderedDict()
-        )  # with a place; longest first
-        self._spare: OrderedDict[PlacedConnection, None] = (
-            OrderedDict()
-        )  # without one; longest first
+        self._most, self._most_each, self._warn = most, most_each or math.inf, warn
+        self._places = Pool(most, math.inf)  # by network
+        self._inside: set[PlacedConnection] = set()  # those with a place
+        self._waiting: dict[PlacedConnection, None] = {}  # for a head; longest first
         self._warned: set[str] = set()  # networks; "" is for all together
 
     def take(self, one: PlacedConnection) -> str:
@@ -82,73 +77,64 @@ class ConnectionLimit:
         May close the connection that has waited longest. If more than SPARE connections without a
         place wait for their head, the oldest of them is refused.
         """
-        if self._most_each and self._each.get(one.network, 0) >= self._most_each:
-            network, reason = one.network, f"All {self._most_each} connections of one address"
-        elif len(self._inside) >= self._most:
-            network, reason = "", f"All {self._most} connections"
-        else:
-            self._enter(one)
-            return ""
-        self._tell(network)
-        other = self._longest_waiting(network)
-        if other is None:
-            self._spare[one] = None
-            if len(self._spare) > SPARE:
-                self._spare.popitem(last=False)[0].turn_away()
-            return f"{reason} are taken; try again shortly."
-        self._remove(other)
-        other.give_way()
-        self._enter(one)
+        full = one.network if self._places.held[one.network] >= self._most_each else ""
+        if full or not self._places.fits(one.network):
+            self._tell(full)
+            other = self._longest_waiting(full)
+            if other is None:
+                self._waiting[one] = None
+                without = [each for each in self._waiting if each not in self._inside]
+                if len(without) > SPARE:
+                    self.begin(without[0])
+                    without[0].turn_away()
+                those = f"{self._most_each} connections of one address"
+                those = those if full else f"{self._most} connections"
+                return f"All {those} are taken; try again shortly."
+            self._remove(other)
+            other.give_way()
+        self._inside.add(one)
+        self._waiting[one] = None
+        self._places.change(one.network, 1)
         return ""
 
     def begin(self, one: PlacedConnection) -> None:
         """Note that a request has arrived on this connection."""
         self._waiting.pop(one, None)
-        self._spare.pop(one, None)
 
     def end(self, one: PlacedConnection) -> None:
         """Note that the request is answered and the connection waits again."""
         if one in self._inside:
+            self.begin(one)
             self._waiting[one] = None
-            self._waiting.move_to_end(one)
 
     def leave(self, one: PlacedConnection) -> None:
         """Free the place of a closed connection, if it has one."""
         self._remove(one)
-        if len(self._inside) <= self._most // 2:
+        if self._places.total <= self._most // 2:
             self._warned.discard("")
-        if one.network and self._each.get(one.network, 0) <= self._most_each // 2:
+        if one.network and self._places.held[one.network] <= self._most_each // 2:
             self._warned.discard(one.network)
 
     def _remove(self, one: PlacedConnection) -> None:
         self.begin(one)
-        if one not in self._inside:
-            return
-        self._inside.remove(one)
-        if one.network:
-            self._each[one.network] -= 1
-            if not self._each[one.network]:
-                del self._each[one.network]
-
-    def _enter(self, one: PlacedConnection) -> None:
-        self._inside.add(one)
-        self._waiting[one] = None
-        if one.network:
-            self._each[one.network] = self._each.get(one.network, 0) + 1
+        if one in self._inside:
+            self._inside.remove(one)
+            self._places.change(one.network, -1)
 
     def _tell(self, network: str) -> None:
-        if network in self._warned:
-            return
-        self._warned.add(network)
-        which = f"{self._most} connections of server.limits.max_connections are taken"
-        if network:
-            which = f"{self._most_each} connections of server.limits.max_connections_per_address"
-            which += f" are taken by {network}"
-        self._warn(f"all {which}: one that is idle is closed for each new one, or that gets 503")
+        if network not in self._warned:
+            self._warned.add(network)
+            which = f"{self._most} connections of server.limits.max_connections are taken"
+            if network:
+                key = "server.limits.max_connections_per_address"
+                which = f"{self._most_each} connections of {key} are taken by {network}"
+            self._warn(
+                f"all {which}: one that is idle is closed for each new one, or that gets 503"
+            )
 
     def _longest_waiting(self, network: str) -> PlacedConnection | None:
         for one in self._waiting:
-            if network in ("", one.network) and not one.is_sending():
+            if one in self._inside and network in ("", one.network) and not one.is_sending():
                 return one
         return None
 
