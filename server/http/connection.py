@@ -19,6 +19,7 @@ import select
 import socket
 import sys
 import termios
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -159,11 +160,14 @@ def network_of(peer: str) -> str:
 
 READ_AHEAD = 64 * 1024  # bytes buffered during a request before reading pauses
 HIGH_WATER = 64 * 1024  # bytes not yet taken by the kernel before `drain` waits
+TLS_BUFFER = 64 * 1024  # bytes that asyncio keeps for each TLS connection, in place of 256 KiB
+TLS_WORK = 3 * TLS_BUFFER  # bytes besides, of a TLS connection in a request
 FLUSH_POLL_S = 0.002  # interval at which `flush` polls the buffers of a TLS connection
 HALF_CLOSE_GRACE = 0.25  # s; `printf … | nc -N` closes its half before it reads a quick answer
 
 _HANG_UP = getattr(select, "POLLRDHUP", 0)  # Linux only
 _NEVER = float("inf")
+SSLProtocol.max_size = TLS_BUFFER
 
 
 @dataclass(frozen=True)
@@ -287,6 +291,7 @@ class ServerConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         # Private, and the only way to see how much of a TLS connection the kernel has not taken.
         self._raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
+        self._server.accounts.take(NOBODY, "memory", self._buffers(TLS_BUFFER), always=True)
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]).removeprefix("::ffff:") if peer else ""
         self.network = network_of(self._peer)
@@ -332,6 +337,7 @@ class ServerConnection(asyncio.Protocol):
         self._buffer.data.clear()  # what was given up is freed at once; see _drop_body
         self._buffer.feed_eof()
         self._server.dismiss(self)
+        self._server.accounts.give(NOBODY, "memory", self._buffers(TLS_BUFFER))
         self.resume_writing()
         self.behind = True
         self._cancel()
@@ -617,8 +623,13 @@ class ServerConnection(asyncio.Protocol):
         """Set the bytes counted for this request; see exchange.Channel."""
         if self._task is not None:  # else work outlives the request, and is not counted any more
             take, held = self._server.accounts.take, self._held
+            size += self._buffers(TLS_WORK) if size else 0
             take(self.person, "memory", size, before=held, always=always)
             self._held = size
+
+    def _buffers(self, size: int) -> int:
+        """Return the memory of asyncio's buffers: `size` with TLS, else none worth counting."""
+        return 0 if self._raw is None else size
 
     def date(self) -> str:
         """Return the value of the Date header."""

@@ -13,7 +13,7 @@ import unittest
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from server.http.connection import ServerLimits
+from server.http.connection import TLS_BUFFER, TLS_WORK, ServerLimits
 from server.http.exchange import Exchange
 from server.http.listener import SAID, TO_PLAIN_HTTP, BaseServer, Certificate, bind, reason
 
@@ -78,6 +78,34 @@ class Https(unittest.IsolatedAsyncioTestCase):
                 for body in (b"a", b"b" * 300_000, b"c" * 5_000_000):
                     self.assertEqual((await client.ask(post(body)))[1], body)
                 self.assertEqual((await client.ask(b"BAD\r\n\r\n"))[0].status, 400)
+
+    async def test_its_buffers_are_counted(self) -> None:
+        """asyncio has 256 KiB for each connection, also an idle one, unless that is made less."""
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            exchange.hold(1_000)
+            begun.set()
+            await go_on.wait()
+            await echo(exchange)
+
+        async with self.serving(Certificate(*self.one), handle) as server:
+            memory = server.accounts.pools["memory"]
+            async with self.connected(server, self.one[0]) as client:
+                while not server._connections:
+                    await asyncio.sleep(0.01)
+                (connection,) = server._connections
+                buffer = connection._transport._ssl_protocol._ssl_buffer  # type: ignore[attr-defined]
+                self.assertEqual((memory.total, len(buffer)), (TLS_BUFFER, TLS_BUFFER))
+                await client.send(get())
+                await soon(begun.wait())
+                self.assertEqual(memory.total, TLS_BUFFER + TLS_WORK + 1_000)
+                go_on.set()
+                await client.answer()
+                self.assertEqual(memory.total, TLS_BUFFER)
+            while server._connections:
+                await asyncio.sleep(0.01)
+            self.assertEqual(memory.total, 0)
 
     async def test_what_is_flushed_the_kernel_has(self) -> None:
         """asyncio keeps up to two buffers of its own under TLS; a call must not begin before its
