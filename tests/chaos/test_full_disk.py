@@ -236,6 +236,15 @@ class Full(unittest.TestCase):
         self.assertIn("No space left on device", found.stderr)
         self.assertEqual(len(found.stderr.splitlines()), 1, found.stderr)
 
+    def test_a_home_that_is_read_only_from_the_start(self) -> None:
+        home = self.disk("home", "size=1m,mode=0700")
+        self.assertTrue(self.remount(home, "ro"))
+        command = [sys.executable, "-m", "server", "--home", str(home), "--port", "0"]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(found.returncode, 2, found.stderr)
+        self.assertIn("Read-only file system; choose another with --home", found.stderr)
+        self.assertEqual(len(found.stderr.splitlines()), 1, found.stderr)
+
 
 @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
 class FullOutput(unittest.TestCase):
