@@ -11,6 +11,8 @@ because this host holds the claim of having begun it with these arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from itertools import compress, count, repeat
+from operator import contains
 from typing import Any
 
 from ..json_types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Session, ToolCall
@@ -59,14 +61,15 @@ def unanswered_calls(session: Session) -> list[tuple[ToolCall, Message, bool]]:
     A message that is still open was cut off, so its calls never existed (resume rule 1).
     """
     messages = session["messages"]
-    with_calls = [(n, each) for n, each in enumerate(messages) if "tool_calls" in each]
-    if not with_calls:
+    with_calls = map(contains, messages, repeat("tool_calls"))  # there may be thousands
+    places = [*compress(count(), with_calls)]
+    if not places:
         return []
     answered = {each["tool_call_id"] for each in messages if each["role"] == "tool"}
     pending = [
         (place, message, call)
-        for place, message in with_calls
-        if message["role"] == "assistant" and not message.get("open")
+        for place in places
+        if (message := messages[place])["role"] == "assistant" and not message.get("open")
         for call in message.get("tool_calls") or ()
         if call["id"] not in answered
     ]
