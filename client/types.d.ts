@@ -236,7 +236,7 @@ interface Workspace {
   state(): Promise<any>
   record(): Promise<any>
   diff(from: string, to: string, path?: string): Promise<{ files: FileChange[]; count: number; diff?: string }>
-  status(): Promise<{ files: FileChange[]; tree?: string; base?: string; count: number }>
+  status(): Promise<{ files: FileChange[]; tree?: string; base?: string; count: number; left_out?: Record<string, any> }>
   /** `tree`: the one that was looked at */
   apply(paths?: string[], force?: boolean, tree?: string): Promise<any>
   discard(paths?: string[], tree?: string): Promise<any>

@@ -266,6 +266,7 @@ class ToolResult(TypedDict, total=False):
     changed_outside: list[Json]  # files that others changed since the last recorded tree
     changed_outside_count: int
     left_out: Json  # {ignored, large, special, beyond}: files that were not recorded
+    left_out_now: list[Json]  # {path, reason}: those that were recorded before, or are new
     taken_back: list[str]  # what the call must not change, since programs of the owner run it
     unrecorded: str  # why no tree was recorded, for people
 

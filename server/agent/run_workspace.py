@@ -300,10 +300,9 @@ class RunWorkspace:
         except WorkspaceError as error:
             return {"unrecorded": error.detail}
         told["tree"] = {"before": before, "after": after}
-        if left_out := found.get("left_out"):
-            told["left_out"] = left_out
-        if taken_back := found.get("taken_back"):
-            told["taken_back"] = taken_back
+        for name in ("left_out", "left_out_now", "taken_back"):
+            if found.get(name):
+                told[name] = found[name]  # type: ignore[literal-required]
         return told
 
     async def _differences(self, before: str, after: str) -> tuple[list[Json], int]:

@@ -2,8 +2,8 @@
 
 envelope  {status, result?, sources?, error?, logs, attachments, media?, duration_ms, usage,
            sandbox, keep?, process?, repairs?, modified_args?, modified_by?, hint?, tree?, changed?,
-           changed_count?, changed_outside?, changed_outside_count?, left_out?, unrecorded?,
-           taken_back?}
+           changed_count?, changed_outside?, changed_outside_count?, left_out?, left_out_now?,
+           unrecorded?, taken_back?}
 """
 
 from __future__ import annotations
@@ -150,6 +150,9 @@ def with_files(event: Event, found: ToolResult) -> Event:
             count: Any = found.get(f"{key}_count", 0)
             more = max(count - (len(files) - len(unnamed)), len(unnamed))
             text += f"\n[{title}: {_names(unnamed, more)}]"
+    if left := found.get("left_out_now"):
+        text += "\n[not recorded from now on, so going back leaves it as it is then:"
+        text += f" {_names(left, len(left))}]"
     if taken := found.get("taken_back"):
         text += "\n[taken back, since programs on the owner's machine run or obey it; only a person"
         text += f" can change it: {_names([{'path': path} for path in taken], len(taken))}]"
@@ -163,7 +166,8 @@ def _names(files: list[Json], count: int) -> str:
     names = []
     for each in files[:NAMED]:
         path = each["path"] if each["path"].isprintable() else dumps(each["path"])
-        names.append(f"{path} (deleted)" if each.get("change") == "deleted" else path)
+        about = each["change"] if each.get("change") == "deleted" else each.get("reason")
+        names.append(f"{path} ({about})" if about else path)
     more = count - len(names)
     return f"{', '.join(names)} and {more} more" if more else ", ".join(names)
 

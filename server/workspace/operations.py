@@ -14,7 +14,7 @@ import mimetypes
 import os
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -171,11 +171,14 @@ class Operations:
     def record(
         self, session: str | None = None, call: str | None = None, began_ms: int | None = None
     ) -> dict[str, Any]:
-        """Record the files; return {before, after, changed, changed_count, left_out, taken_back?}.
+        """Record the files.
+
+        Returns {before, after, changed, changed_count, left_out, left_out_now?, taken_back?}.
 
         `before` is None, and nothing counts as changed, if nothing was recorded before. `session`:
         whose files they are now, None if it is only looked. `call`: the call that changed them,
-        since `began_ms`. `taken_back`: what it must not change (guard.py).
+        since `began_ms`. `left_out_now`: what was recorded before, or was not there. `taken_back`:
+        what it must not change (guard.py).
         """
         with self._held() as state:
             before = state.get("tree")
@@ -631,11 +634,23 @@ class Operations:
         return self._built(aim)
 
     def _changed(self, rows: list[Difference]) -> dict[str, Any]:
-        changed = [found for item in rows if (found := item.of_files())]
+        changed, left = [], dict[Place, str]()
+        for item in rows:
+            if is_left(item.after):
+                inside = item.place[:-1] in left  # the folder stands for what is in it
+                reason = "" if inside else self.root.scanner.reason(item.place)
+                if inside or reason:
+                    left[item.place] = reason
+                    continue
+                item = replace(item, after=None)
+            if of_files := item.of_files():
+                changed.append(of_files)
+        now = [{"path": text_of(place), "reason": left[place]} for place in left if left[place]]
         return {
             "changed": [_change(item) for item in changed[:MAX_CHANGED]],
             "changed_count": len(changed),
             "left_out": self.root.scanner.left_out(),
+            **({"left_out_now": now[:MAX_CHANGED]} if now else {}),
         }
 
     def _complete(self, tree: str) -> None:

@@ -220,6 +220,13 @@ class Scanner:
             return None
         return str(row[1][3])
 
+    def reason(self, place: Place) -> str:
+        """Return why the last scan left out what is at a place, "" if nothing is there."""
+        above = self.folder(place[:-1])
+        if above is None:
+            return ""
+        return above.left.get(place[-1]) or (IGNORED if place[-1] in above.folders else "")
+
     def folder(self, place: Place) -> Folder | None:
         """Return what is known of a folder."""
         folder: Folder | None = self._root

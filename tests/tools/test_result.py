@@ -160,6 +160,15 @@ class Files(unittest.TestCase):
         self.assertEqual(found["content"], f'{text} can change it: .envrc, "a\\nb"]')
         self.assertIn("taken_back", found["metadata"]["yaa"]["result"])
 
+    def test_what_is_not_recorded_from_now_on_is_said(self) -> None:
+        event = events.tool_result("c", "shell", "ok", 1, result={"status": "ok"})
+        left = [{"path": ".env", "reason": "ignored"}, {"path": "a\nb", "reason": "large"}]
+        found = with_files(event, {"left_out_now": left})
+        text = (
+            "ok\n[not recorded from now on, so going back leaves it as it is then: .env (ignored)"
+        )
+        self.assertEqual(found["content"], f'{text}, "a\\nb" (large)]')
+
 
 if __name__ == "__main__":
     unittest.main()

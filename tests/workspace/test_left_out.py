@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ class Leaving:
     call: Callable[[Path], None]
     changed: dict[str, str]
     limits: Limits = Limits()
+    now: dict[str, str] = field(default_factory=dict)
 
 
 def ignore(*lines: str) -> Callable[[Path], None]:
@@ -45,21 +47,41 @@ def pipe(top: Path) -> None:
 
 ADDED = {".gitignore": "added"}
 CASES = {
-    "names in rules": Leaving(ignore(".env", "node_modules/"), ADDED),
-    "a glob": Leaving(ignore("*.js", "lo?", "/z/y"), ADDED),
-    "everything": Leaving(ignore("*", "!.gitignore"), ADDED),
-    "rules that ignore themselves": Leaving(lambda top: write(top, KEEPS_ITSELF), {}),
+    "names in rules": Leaving(
+        ignore(".env", "node_modules/"), ADDED, now={".env": "ignored", "node_modules": "ignored"}
+    ),
+    "a glob": Leaving(
+        ignore("*.js", "lo?", "/z/y"),
+        ADDED,
+        now=dict.fromkeys(("node_modules/m/index.js", "z/log", "z/y"), "ignored"),
+    ),
+    "everything": Leaving(
+        ignore("*", "!.gitignore"),
+        ADDED,
+        now=dict.fromkeys((".env", "a.txt", "node_modules", "z"), "ignored"),
+    ),
+    "rules that ignore themselves": Leaving(
+        lambda top: write(top, KEEPS_ITSELF), {}, now={"z": "ignored"}
+    ),
     "rules that ignore themselves below": Leaving(
-        lambda top: write(top, {"node_modules/m/.gitignore": "*\n"}), {}
+        lambda top: write(top, {"node_modules/m/.gitignore": "*\n"}),
+        {},
+        now={"node_modules": "ignored"},
     ),
     "rules that ignore their file and one more": Leaving(
-        lambda top: write(top, {"z/.gitignore": ".gitignore\nlog\n"}), {}
+        lambda top: write(top, {"z/.gitignore": ".gitignore\nlog\n"}),
+        {},
+        now={"z/.gitignore": "ignored", "z/log": "ignored"},
     ),
     "the count": Leaving(
-        lambda top: write(top, {"0": "", "1": ""}), {"0": "added", "1": "added"}, Limits(files=8)
+        lambda top: write(top, {"0": "", "1": ""}),
+        {"0": "added", "1": "added"},
+        Limits(files=8),
+        {"z/log": "beyond", "z/y": "beyond"},
     ),
-    "the size": Leaving(grow("z/log", 100), {}, Limits(file_bytes=50)),
-    "a pipe": Leaving(pipe, {}),
+    "the size": Leaving(grow("z/log", 100), {}, Limits(file_bytes=50), {"z/log": "large"}),
+    "a new large file": Leaving(grow("z/new", 100), {}, Limits(file_bytes=50), {"z/new": "large"}),
+    "a pipe": Leaving(pipe, {}, now={"z/y": "special"}),
 }
 
 # What becomes recorded -> what left it out, what ends that, and what came so.
@@ -99,6 +121,8 @@ class NoDeletion(Case):
         case.call(self.files)
         second = run.perform("record", {"session": "s"})
         self.assertEqual(_said(second["changed"]), case.changed)
+        now = {row["path"]: row["reason"] for row in second.get("left_out_now", ())}
+        self.assertEqual(now, case.now)
         found = run.perform("diff", {"from": second["after"], "to": first})
         self.assertEqual([row for row in found["files"] if row["change"] == "added"], [])
         there = read(self.files)
@@ -106,6 +130,19 @@ class NoDeletion(Case):
             tree = run.perform("restore", {"session": "s", "tree": tree})["tree"]
             self.assertEqual(run.perform("record", {"session": "s"})["after"], tree)
         self.assertEqual(read(self.files), there)
+
+    def test_what_is_removed_and_ignored_at_once_is_deleted(self) -> None:
+        run = self.operations()
+        write(self.files, MINE | {"node_modules/n": "n"})
+        run.perform("record", {"session": "s"})
+        write(self.files, {".gitignore": ".env\nnode_modules/m/\nz/\na.txt\n"})
+        (self.files / ".env").unlink()
+        shutil.rmtree(self.files / "node_modules/m")
+        shutil.rmtree(self.files / "z")
+        found = run.perform("record", {"session": "s"})
+        gone = (".env", "node_modules/m/index.js", "z/log", "z/y")
+        self.assertEqual(_said(found["changed"]), ADDED | dict.fromkeys(gone, "deleted"))
+        self.assertEqual(found["left_out_now"], [{"path": "a.txt", "reason": "ignored"}])
 
     def test_an_edit_of_what_is_ignored_stays(self) -> None:
         run = self.operations()

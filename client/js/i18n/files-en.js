@@ -26,6 +26,7 @@ yaa.define('i18n/files-en', [], () => (
     'left.ignored': '{n, plural, one {# ignored path} other {# ignored paths}}',
     'left.large': '{n, plural, one {# large file} other {# large files}}',
     'left.special': '{n, plural, one {# special file} other {# special files}}',
+    'left.unreadable': '{n, plural, one {# file that cannot be read} other {# files that cannot be read}}',
     'left.beyond': '{n, plural, one {# file over the limit} other {# files over the limit}}',
 
     'folder.own': 'Own files',
@@ -133,6 +134,7 @@ yaa.define('i18n/files-en', [], () => (
     'layer.about': 'The agent works on a copy. Nothing below is in the folder until you apply it.',
     'layer.past': 'This is the layer as it is now. It can be applied when the files are shown as they are now.',
     'layer.empty': 'The layer holds no changes.',
+    'layer.left': 'Not recorded, so neither listed nor applied: {what}.',
     'layer.all': 'All',
     'layer.take': 'Choose {name}',
     'layer.apply': 'Apply',

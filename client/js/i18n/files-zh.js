@@ -26,6 +26,7 @@ yaa.define('i18n/files-zh', [], () => (
     'left.ignored': '{n} 个被忽略的路径',
     'left.large': '{n} 个过大的文件',
     'left.special': '{n} 个特殊文件',
+    'left.unreadable': '{n} 个无法读取的文件',
     'left.beyond': '{n} 个超出数量上限的文件',
 
     'folder.own': '自有文件',
@@ -133,6 +134,7 @@ yaa.define('i18n/files-zh', [], () => (
     'layer.about': '智能体在副本上工作。应用之前，以下改动都不在原文件夹中。',
     'layer.past': '这是暂存层现在的样子。显示现在的文件时才能应用。',
     'layer.empty': '暂存层中没有改动。',
+    'layer.left': '未记录，因此既不列出也不应用：{what}。',
     'layer.all': '全部',
     'layer.take': '选择 {name}',
     'layer.apply': '应用',

@@ -23,5 +23,9 @@ yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-f
     file.conflict ? h('span.badge.warn', null, t('layer.conflict')) : null,
     h('span.part-note', null, Number.isFinite(bytesOf(file)) ? size(bytesOf(file)) : ''))
 
-  return { mark, pathOf, changeRow, size }
+  /** What no list has. @param {any} left `left_out` of an answer @returns {string} in words, '' for nothing */
+  const leftWords = ({ rules: _, ...left } = {}) => Object.entries(left).map(([key, value]) => Array.isArray(value)
+    ? `${t(`left.${key}`, { n: value.length })} (${value.map((one) => visible(String(one))).join(', ')})` : t(`left.${key}`, { n: Number(value) || 0 })).join(', ')
+
+  return { mark, pathOf, changeRow, size, leftWords }
 })

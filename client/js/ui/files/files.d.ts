@@ -46,7 +46,7 @@ declare global {
       failed(error: any): void
       LETTERS: Record<string, string>
     }
-    'ui/files/file-list': { mark(change: string): any; pathOf(file: any): any; changeRow(file: any): any; size(bytes: number): string }
+    'ui/files/file-list': { mark(change: string): any; pathOf(file: any): any; changeRow(file: any): any; size(bytes: number): string; leftWords(left?: Record<string, any>): string }
     'ui/files/copies': {
       keep(app: import('../types').App, session: Session): Promise<void>
       give(app: import('../types').App, hashes: string[], onProgress: (share: number) => void): Promise<void>

@@ -3,19 +3,20 @@
 // and links that lead out, have no box: each is opened and applied by itself. All is done with the tree that is shown.
 
 yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names'], (
-  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size }, { diffPart }, { offerUndo }, names,
+  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size, leftWords }, { diffPart }, { offerUndo }, names,
 ) => {
   /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
   function layerView(shared, counted) {
     const note = h('p.hint')
     const alone = h('p.hint')
+    const left = h('p.hint', { hidden: true })
     const list = h('ul.file-list.opening')
     const apply = h('button.button.small.primary', { type: 'button', onclick: () => change('apply') }, t('layer.apply'))
     const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard', whole() ? files : chosen()) }, t('layer.discard'))
     const all = h('input', { type: 'checkbox', checked: true, onchange: () => { for (const box of boxes.values()) box.checked = all.checked; count() } })
     const about = h('p.hint')
     const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), h('span.gap'), discard, apply)
-    const el = h('div.files-view', null, about, bar, note, alone, list)
+    const el = h('div.files-view', null, about, bar, note, alone, left, list)
     /** @type {Map<string, any>} */ const boxes = new Map()
     /** @type {FileChange[]} */ let files = []
     let turn = 0
@@ -28,7 +29,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       count()
       try {
         const found = await shared.routes().status().catch((error) => {
-          if (error.status === 404) return { files: [], count: 0, base: undefined, tree: undefined } // before its first run there is no layer
+          if (error.status === 404) return { files: [], count: 0, base: undefined, tree: undefined, left_out: {} } // before its first run there is no layer
           throw error
         })
         if (mine !== turn) return
@@ -38,6 +39,9 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
         text(alone, t('layer.alone', { n: files.length - plain().length }))
         alone.hidden = plain().length === files.length
+        const what = leftWords(found.left_out)
+        text(left, t('layer.left', { what }))
+        left.hidden = !what
         const key = JSON.stringify([found.base, tree, files, shared.state()?.tree, shared.tree()])
         if (key !== drawn) draw()
         drawn = key

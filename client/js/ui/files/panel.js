@@ -5,7 +5,7 @@ yaa.define('ui/files/panel', [
   'ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/file-tree', 'ui/files/file-view', 'ui/files/changes-view',
   'ui/files/layer-view', 'ui/files/uploads', 'ui/files/file-list', 'core/workspace-stand', 'core/file-changes', 'css/files', 'css/tools',
 ], (
-  { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView }, { size },
+  { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView }, { size, leftWords },
   { standOf }, { changesOf },
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
@@ -178,8 +178,7 @@ yaa.define('ui/files/panel', [
     function drawNotice() {
       const { past, behind, tree: at } = pointOf()
       const info = app.server.info()?.workspace
-      const { rules, ...left } = changesOf(shared.session()).leftOut
-      const leftWords = Object.entries(left).map(([key, value]) => t(`left.${key}`, { n: Array.isArray(value) ? value.length : Number(value) || 0 }))
+      const { leftOut } = changesOf(shared.session())
       /** @type {any[]} */ const said = []
       if (silent) said.push([t('files.silent'), 'ask'])
       if (trouble) said.push([t('files.failed', { detail: trouble }), 'bad'])
@@ -191,8 +190,8 @@ yaa.define('ui/files/panel', [
       if (past) said.push([t(at ? 'files.past' : 'files.pastNothing'), 'ask'])
       if (behind) said.push([t('files.behind'), 'ask', h('button.button.small', { type: 'button', onclick: takeBack }, t('files.takeBack'))])
       if (unkept.count && unkept.id === shared.session().id) said.push([t('copies.left', { n: unkept.count, size: size(unkept.bytes) }), ''])
-      if (leftWords.length) said.push([t('left.said', { what: leftWords.join(', ') }), ''])
-      if (Array.isArray(rules)) said.push([t('left.rules', { files: rules.join(', ') }), 'ask'])
+      if (leftWords(leftOut)) said.push([t('left.said', { what: leftWords(leftOut) }), ''])
+      if (Array.isArray(leftOut.rules)) said.push([t('left.rules', { files: leftOut.rules.join(', ') }), 'ask'])
       const key = JSON.stringify(said.map(([words]) => words))
       if (notice.dataset.key === key) return
       notice.dataset.key = key
