@@ -281,7 +281,6 @@ class CallRunner:
         self.keep(self._session)
         self.record.ran[key[1]] = fingerprint
         self.record.append(self._session)
-        self._begun_calls.release_denial(key)
         if not claims.take(*key, fingerprint, job.since_ms or 0):
             return "taken"
         horizon_ms = claims.horizon(self._owner)

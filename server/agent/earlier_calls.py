@@ -98,12 +98,6 @@ class BegunCalls:
         self._claims.release(*key)
         record.ran[key[1]] = ""
 
-    def release_denial(self, key: Key) -> None:
-        """Release the claim of a denied call that a person has allowed after all."""
-        entry = self._session["calls"].get(key[1]) or {}
-        if entry.get("state") == "denied" and self._claims.claimed_as(*key) == DENIED:
-            self._claims.release(*key)
-
     def _key(self, call_id: str, attempt: int) -> Key:
         return (self._owner, self._session["id"]), call_id, attempt
 
