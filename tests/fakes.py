@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import itertools
 import json
 import math
@@ -20,6 +19,7 @@ from server.json_types import Event, Session, ToolResult
 from server.models import BaseAPI, Options
 from server.session import events
 from server.session.call_actions import Verdict
+from server.session.json_patch import copy_json
 from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
@@ -84,7 +84,7 @@ class ScriptedModel(BaseAPI):
     async def stream(
         self, messages: list[Any], tools: list[Any], options: Options
     ) -> AsyncGenerator[Event, None]:
-        self.requests.append(copy.deepcopy(messages))
+        self.requests.append(copy_json(messages))
         self.tools.append(tools)
         self.choices.append(options.tool_choice)
         message_id = options.message_id

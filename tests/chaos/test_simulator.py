@@ -8,20 +8,34 @@ from __future__ import annotations
 
 import gc
 import logging
+import random
 import shutil
 import sys
 import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+from .simulator.merged import Merged
+from .simulator.spec import Spec
 from .simulator.world import silence
-from .simulator.worlds import SHARED_MEMORY, play, random_worlds, share_of, small_worlds
+from .simulator.worlds import (
+    SHARED_MEMORY,
+    Outcome,
+    play,
+    random_worlds,
+    share_of,
+    small_worlds,
+    worlds_of,
+)
 
 SEED = "1"
 PAIRS = (("bump", "ask"), ("ask", "side"), ("look", "bump"))
 LATE_PAIRS = (("ask", "look"), ("look", "ask"))  # nothing else leaves a record
 UNBEGUN_PAIRS = (("bump", "look"),)  # cut while a call waits until its client knows of it
+CUT_FIRST = {("again", "same"), ("clock", "other")}
+GROUPS = (("sse", ("bump", "ask"), "together"),)
 STORY = 10  # lines of a failure
 
 
@@ -54,7 +68,8 @@ class Part(unittest.TestCase):
         unbegun = (
             spec
             for spec in small_worlds(self.root, ("rst",), UNBEGUN_PAIRS)
-            if spec.wire == "sse" and spec.disturbances[0][3:] == ("again", "same")
+            if spec.wire == "sse" and spec.disturbances[0][3:] in CUT_FIRST
+            if spec.disturbances[0].action == "again" or spec.disturbances[0].at % 6 == 1
         )
         chosen = (*small, *late, *share_of(denied, "1/3", SEED), *unbegun)
         played: Counter[str] = Counter()
@@ -69,6 +84,33 @@ class Part(unittest.TestCase):
         self.assertEqual(len(failures), 0, "\n\n".join(failures[:3]))
         for mode in ("deaf", "rst", "fin", "void", "late", "kill", "full"):
             self.assertGreater(played[mode], 5, mode)
+
+    def test_worlds_that_count_as_alike_end_alike(self) -> None:
+        chance, pairs = random.Random(SEED), []
+        for group in GROUPS:
+            merged = Merged(self.root)
+            specs = worlds_of(group, self.root, ("rst", "kill"))
+            alike = [each for each in merged.with_first(specs) if each[0] is not each[1]]
+            self.assertGreater(len(alike), merged.counts["possible"] / 4)
+            pairs += chance.sample(alike, 8)
+        swapped = Spec(("side", "bump"), "apart", "sse", False, 1, pairs[-1][0].disturbances)
+        pairs.append((swapped, swapped._replace(kinds=("bump", "bump"))))
+        for pair in pairs:
+            one, other = (play(each, self.root) for each in pair)
+            assert one is not None and other is not None
+            self.assertEqual(end_of(one), end_of(other), pair)
+
+
+def end_of(outcome: Outcome) -> Any:
+    """Return how a world ended, without ids and times."""
+    client, final = outcome.client, outcome.client.final
+    texts = [
+        [each["role"], each.get("open"), str(each["content"]).replace("side", "bump")]
+        for each in final["messages"]
+    ]
+    asked = [reason for _, _, reason, _ in client.questions]
+    ran = sorted(each.wanted for each in client.world.ran)
+    return outcome.wrong, final.get("status"), texts, asked, ran, client.found
 
 
 if __name__ == "__main__":

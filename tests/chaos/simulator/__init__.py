@@ -11,9 +11,11 @@
     caller    plays a program with an SDK
     oracle    judges it, by what tools counted and what documents say
     worlds    all small worlds, and random large ones
+    merged    which small worlds end alike
 
 Model, tools, workspaces and the locks of fcntl are stand-ins. Processes of sandboxes, TLS and
 files are not played.
 
     python3 -m tests.chaos.simulator --share 1/8 --seed 7
+    python3 -m tests.chaos.simulator --all FILE
 """

@@ -1,12 +1,16 @@
 """`python3 -m tests.chaos.simulator --share 1/8 --seed 7`: play a share of all small worlds.
 
-A failure prints the world, the seed and the last lines of its story.
+`--all FILE` plays all of them, those that end alike only once. It can be stopped: with the same
+file it goes on. `--share 3/20` is then the third of every twenty groups. A failure prints the
+world, the seed and the last lines of its story.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
+import random
 import shutil
 import sys
 import tempfile
@@ -14,11 +18,22 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from .merged import Merged
 from .oracle import WRONG
 from .spec import MODES, Spec
 from .world import silence
-from .worlds import SHARED_MEMORY, play, random_worlds, share_of, small_worlds
+from .worlds import (
+    SHARED_MEMORY,
+    groups,
+    play,
+    random_worlds,
+    share_of,
+    small_worlds,
+    twin,
+    worlds_of,
+)
 
 STORY = 10  # lines of a failure
 
@@ -26,24 +41,29 @@ STORY = 10  # lines of a failure
 def main() -> None:
     """Play, and print what was found."""
     parser = argparse.ArgumentParser(prog="python3 -m tests.chaos.simulator", description=__doc__)
-    parser.add_argument("--share", default="1/200", help="which part of the small worlds")
+    parser.add_argument("--share", help="which part of the small worlds, 1/200 or with --all 1/1")
     parser.add_argument("--random", type=int, default=0, help="how many random large worlds")
     parser.add_argument("--seed", default="", help="of the order in which processes go on")
     parser.add_argument("--mode", action="append", choices=MODES, help="only these disturbances")
     parser.add_argument("--wire", help="only these clients")
     parser.add_argument("--action", help="only this action")
     parser.add_argument("--count", action="store_true", help="only count the worlds")
+    parser.add_argument(
+        "--all", type=Path, metavar="FILE", help="all small worlds, those that end alike only once"
+    )
     parser.add_argument("--stories", type=int, default=3, help="how many failures are told whole")
     options = parser.parse_args()
     silence()
     gc.disable()
     root = Path(tempfile.mkdtemp(prefix="simulator", dir=SHARED_MEMORY))
     try:
-        specs = small_worlds(root, tuple(options.mode or MODES))
+        modes = tuple(options.mode or MODES)
         if options.count:
-            print(Counter(spec.disturbances[0].mode for spec in specs))
+            _count(root, modes)
             return
-        specs = share_of(specs, options.share, options.seed)
+        if options.all:
+            sys.exit(_play_all(root, options.all, options.share or "1/1", options.stories))
+        specs = share_of(small_worlds(root, modes), options.share or "1/200", options.seed)
         if options.random:
             specs = random_worlds(options.seed, options.random)
         chosen = (
@@ -55,6 +75,61 @@ def main() -> None:
         sys.exit(_report(chosen, root, options.seed, options.stories))
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _count(root: Path, modes: tuple[str, ...]) -> None:
+    """Print how many worlds there are, and how many of them are distinct."""
+    counts: Counter[str] = Counter()
+    for group, equal in Counter(map(twin, groups())).items():
+        merged = Merged(root)
+        for _ in merged.distinct(worlds_of(group, root, modes)):
+            pass
+        counts.update(_of_all(merged.counts, equal))
+        gc.collect()
+    print(dict(counts))
+
+
+def _of_all(counts: Any, equal: int) -> dict[str, int]:
+    """Return the counts of a group for all groups that are equal to it."""
+    many = {name: equal * counts[name] for name in ("worlds", "possible")}
+    return {"groups": equal, **many, "distinct": counts["distinct"], "played": counts["played"]}
+
+
+def _play_all(root: Path, file: Path, share: str, stories: int) -> int:
+    """Play the distinct small worlds of each group that has no line in the file; add its line.
+
+    So it can be stopped and goes on with the group that it was stopped in.
+    """
+    number, parts = map(int, share.split("/"))
+    equal = Counter(map(twin, groups()))
+    chosen = [*equal]
+    random.Random(0).shuffle(chosen)
+    rows = [json.loads(text) for text in file.read_text().splitlines()] if file.exists() else []
+    known = [row["group"] for row in rows]
+    for group in chosen[number - 1 :: parts]:
+        name = f"{group[0]} {'+'.join(group[1])} {group[2]}"
+        if name in known:
+            continue
+        began_s, merged, wrong = time.process_time(), Merged(root), []
+        for spec in merged.distinct(worlds_of(group, root)):
+            if (outcome := play(spec, root)) is not None:
+                merged.counts["played"] += 1
+                if outcome.wrong:
+                    wrong.append(repr(spec))
+                    if len(wrong) <= stories:
+                        print(f"{spec}", *outcome.story[-STORY:], sep="\n", flush=True)
+            if merged.counts["distinct"] % 500 == 0:
+                gc.collect()
+        spent_s = round(time.process_time() - began_s, 1)
+        counts = _of_all(merged.counts, equal[group])
+        rows.append({"group": name, **counts, "wrong": wrong, "cpu_s": spent_s})
+        with file.open("a") as lines:
+            lines.write(json.dumps(rows[-1]) + "\n")
+    numbers = ("groups", "worlds", "possible", "distinct", "played", "cpu_s")
+    total = {name: round(sum(row[name] for row in rows)) for name in numbers}
+    wrong = sum(len(row["wrong"]) for row in rows)
+    print({**total, "of groups": sum(equal.values()), "wrong": wrong})
+    return 1 if wrong else 0
 
 
 def _report(specs: Iterator[Spec], root: Path, seed: str, stories: int) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from server.agent.call_decisions import FORGOTTEN
 from server.session.fold import Folder, digest
+from server.session.json_patch import copy_json
 from server.session.kept_sessions import chained_digest
 
 from .host import Host
@@ -32,7 +33,7 @@ class NotPossible(Exception):
 
 def marked(session: Any) -> Any:
     """Return the copy that the page keeps when it POSTs approvals."""
-    kept = copy.deepcopy(session)
+    kept = copy_json(session)
     for interrupt in kept.get("interrupts", ()):
         payload = interrupt.get("answer", {}).get("payload") or {}
         entry = kept["calls"].get(interrupt.get("call_id"))
@@ -51,6 +52,7 @@ class Client:
     sizes       events of each undisturbed POST
     effects     of the server in each undisturbed POST
     wishes      (begin, end, whether tools should run) of what a person wanted again
+    watch       called after a disturbance, before the client goes on
     """
 
     RETRY_S = 1.0  # after a busy session
@@ -73,6 +75,7 @@ class Client:
         self._due = {each.post: each for each in spec.disturbances}
         self._has = 0  # messages that the server has as the client has them
         self._names = iter("CDEFGHIJ")
+        self.watch: Callable[[Any, Any], None] = lambda kept, posted: None
 
     @cached_property
     def b(self) -> Host:
@@ -101,7 +104,7 @@ class Client:
         while self.posts < most and self.tries < MOST_TRIES:
             document = self.answered(document)
             if not self._sent or self._sent[-1] != document:
-                self._sent.append(copy.deepcopy(document))
+                self._sent.append(copy_json(document))
             due = self._due.get(self.posts)
             answer, kept, line = await self.post(document, due)
             if answer.status in (409, 429, 503) or (answer.status == 0 and due is None):
@@ -209,7 +212,7 @@ class Client:
             kept = answer.body
         else:
             whole = answer.ended or not self.spec.page
-            kept = copy.deepcopy(document) if whole else marked(document)
+            kept = copy_json(document) if whole else marked(document)
             folder = Folder(kept)
             for event in answer.events:
                 folder.apply(event)
@@ -244,6 +247,7 @@ class Client:
         elif due.mode in ("rst", "fin") and line is not None:
             line.hang_up(due.mode)
         self.host.process.full_at = None
+        self.watch(kept, posted)
         self.world.tell(f"  {due.mode}, then {due.action} at {due.place}")
         if due.place == "restart" and not self.host.process.dead:
             self.host.process.kill()
@@ -260,6 +264,8 @@ class Client:
 
     async def act(self, action: str, kept: Any, posted: Any) -> Any:
         """Do what a client does next; return the document that it POSTs then."""
+        if not self.can(action, kept, posted):
+            raise NotPossible
         if action in ("later", "older-later", "user-later"):
             await asyncio.sleep(2.0)
         match action:
@@ -267,26 +273,20 @@ class Client:
                 await self._a_day()
             case "clock":
                 self.world.skew_s = 400 * DAY_S
-                await self._other_conversation()
+                await self._other_conversation(at=self.world.now_ms())
                 await self._a_day()
                 self.world.skew_s = 0.0
             case "times":
                 await self._other_conversation(at=YEAR_2100_MS)
                 await self._a_day()
             case "older" | "older-later" | "user-older":
-                if kept == posted:
-                    raise NotPossible
-                kept = copy.deepcopy(posted)
+                kept = copy_json(posted)
                 return self.with_user(kept) if action == "user-older" else kept
             case "oldest":
-                if len(self._sent) < 2:
-                    raise NotPossible
-                return copy.deepcopy(self._sent[0])
+                return copy_json(self._sent[0])
             case "user" | "user-later":
                 return self.with_user(kept)
             case "keep+user":
-                if not any("answer" in each for each in kept.get("interrupts", ())):
-                    raise NotPossible
                 return self.with_user(kept, answers=True)
             case "deny":
                 return self.with_answer(kept, {"approved": False})
@@ -302,19 +302,44 @@ class Client:
                 await self._other_branch(action, kept)
             case "both":
                 await self._both(kept)
+            case "allow":
+                return await self._allowed_after_all(kept)
         return kept
+
+    def can(self, action: str, kept: Any, posted: Any) -> bool:
+        """Return whether the client can do this here."""
+        match action:
+            case "older" | "older-later" | "user-older":
+                return bool(kept != posted)
+            case "oldest":
+                return len(self._sent) > 1
+            case "keep+user":
+                return any("answer" in each for each in kept.get("interrupts", ()))
+            case "deny" | "cancel" | "edit" | "allow":
+                return bool(asked_of(kept))
+            case "sibling":  # else nothing in the call log tells of what was taken out
+                answer = kept["messages"][last_user(kept) :]
+                calls = [call["id"] for each in answer for call in each.get("tool_calls") or ()]
+                return any(call_id in kept.get("calls", {}) for call_id in calls)
+        return True
+
+    def state(self, kept: Any, posted: Any) -> Any:
+        """Return what decides all that follows, but for the servers and the home."""
+        documents = [(round(at, 6), without_open_text(each)) for at, each in self.documents]
+        sent = [without_open_text(each) for each in (kept, posted, *self._sent)]
+        counts = (self.posts, self.tries, self._has, sorted(self.found.items()))
+        judged = (self.killed, self.late, self.questions, self.wishes)
+        return self.host.process.name, sent, documents, counts, judged
 
     async def _a_day(self) -> None:
         await asyncio.sleep(DAY_S)
         self.host.clean()
 
-    async def _other_conversation(self, at: int | None = None) -> None:
+    async def _other_conversation(self, at: int) -> None:
         """Let another person have a call run whose document says that it was made at `at`."""
         function = {"name": "bump", "arguments": json.dumps({"n": "other.0"})}
         call = {"id": "call_x", "type": "function", "function": function}
-        message: Any = {"id": "x1", "role": "assistant", "content": "", "tool_calls": [call]}
-        if at is not None:
-            message["at"] = at
+        message = {"id": "x1", "role": "assistant", "content": "", "tool_calls": [call], "at": at}
         user = {"id": "x0", "role": "user", "content": "other"}
         document = {"id": "x", "messages": [user, message]}
         headers = {"Accept": "text/event-stream", **self.authorization("bob")}
@@ -326,12 +351,8 @@ class Client:
             other = {"messages": [{"id": "v1", "role": "user", "content": "branch"}]}
             other |= {"id": kept["id"]} if "id" in kept else {}
         else:  # another answer to the same message: the call log keeps the calls, or a key says so
-            last = last_user(kept)
-            calls = [c for m in kept["messages"][last:] for c in m.get("tool_calls") or ()]
-            if action == "sibling" and not any(c["id"] in kept.get("calls", {}) for c in calls):
-                raise NotPossible  # nothing in the call log tells of what was taken out
-            other = copy.deepcopy(kept) | {"interrupts": []}
-            del other["messages"][last + 1 :]
+            other = copy_json(kept) | {"interrupts": []}
+            del other["messages"][last_user(kept) + 1 :]
             if action == "wish":
                 other |= {"again": f"wish {self.posts}", "calls": {}}
         sent, self._sent = self._sent, []
@@ -347,10 +368,21 @@ class Client:
             log = other.get("calls", {})  # of every answer, as the page keeps it
             kept["calls"] = {each: log[each] for each in calls} | kept.get("calls", {})
 
+    async def _allowed_after_all(self, kept: Any) -> Any:
+        """Deny what is asked, then return the document without the first denial, which stands."""
+        due, self._due = self._due, {}
+        kept = await self.converse(self.with_answer(kept, {"approved": False}))
+        self._due = due
+        for place, message in enumerate(kept["messages"]):
+            if (message.get("result") or {}).get("status") == "denied":
+                del kept["messages"][place:]
+                return {**kept, "interrupts": []}
+        raise NotPossible
+
     async def _both(self, document: Any) -> None:
         """POST to both servers at once; the answers are lost."""
         hosts = [host for host in {self.host, self._another()} if not host.process.dead]
-        document = self.answered(copy.deepcopy(document))
+        document = self.answered(copy_json(document))
         headers = {"Accept": "text/event-stream", **self.authorization()}
         if self.spec.wire == "key":
             headers["Idempotency-Key"] = f"{self.name}key"
@@ -360,7 +392,7 @@ class Client:
 
     def with_user(self, kept: Any, *, answers: bool = False) -> Any:
         """Return the document with a new user message."""
-        kept = copy.deepcopy(kept)
+        kept = copy_json(kept)
         for interrupt in kept.get("interrupts", ()):
             if not answers:
                 interrupt.pop("answer", None)
@@ -370,11 +402,8 @@ class Client:
 
     def with_answer(self, kept: Any, payload: Any) -> Any:
         """Return the document with this answer to every approval; None cancels."""
-        kept = copy.deepcopy(kept)
-        asked = [i for i in kept.get("interrupts", ()) if i["reason"] == "tool_call"]
-        if not asked:
-            raise NotPossible
-        for interrupt in asked:
+        kept = copy_json(kept)
+        for interrupt in asked_of(kept):
             if payload is None:
                 interrupt["answer"] = {"status": "cancelled"}
                 continue
@@ -397,6 +426,20 @@ class Client:
                 continue
             interrupt["answer"] = {"status": "resolved", "payload": payload}
         return document
+
+
+def asked_of(document: Any) -> list[Any]:
+    """Return the interrupts that ask whether a call may run."""
+    return [each for each in document.get("interrupts", ()) if each["reason"] == "tool_call"]
+
+
+def without_open_text(document: Any) -> Any:
+    """Return a document without what an incomplete message has so far: no server reads it."""
+    messages = [
+        {"id": each["id"], "open": True} if each.get("open") else each
+        for each in document.get("messages", ())
+    ]
+    return {**document, "messages": messages}
 
 
 def last_user(document: Any) -> int:

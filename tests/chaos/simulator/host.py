@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import inspect
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -94,13 +93,6 @@ def _app(home: Path) -> App:
     return _apps[0]
 
 
-def _accepted(make: Any, **named: Any) -> dict[str, Any]:
-    """Return the named arguments that `make` has, so that older servers can be played too."""
-    return {
-        name: each for name, each in named.items() if name in inspect.signature(make).parameters
-    }
-
-
 class Host:
     """A server process: its listener takes lines, its tools are counted by the world."""
 
@@ -121,8 +113,8 @@ class Host:
         ttl_s = limits["claim_ttl_s"]
         clock = {"clock": world.now}
         app.claims = Claims(world.home / "claims", ttl_s, limits["result_ttl_s"], **clock)
-        app.records = RunRecords(world.home / "runs", ttl_s, **_accepted(RunRecords, **clock))
-        app.signals = StopSignals(world.home / "stops", **_accepted(StopSignals, **clock))
+        app.records = RunRecords(world.home / "runs", ttl_s, **clock)
+        app.signals = StopSignals(world.home / "stops", **clock)
         model = ScriptedModel(world.script)
         model.clock = world.now_ms
         toolbox: Any = Tools(world, self)

@@ -34,10 +34,14 @@ class Connection(ServerConnection):
     __slots__ = ("line",)
     line: Line
 
+    def __hash__(self) -> int:
+        return self.line.number  # a set of connections has the same order in each world
+
     def unacknowledged_bytes(self) -> int | None:
         """Return how many bytes the client's machine has not acknowledged."""
-        unacknowledged: int = self.line.unacknowledged
-        return unacknowledged
+        line = self.line
+        line.host.process.note("unacknowledged", line.number, line.unacknowledged > 0)
+        return line.unacknowledged
 
 
 class Line(asyncio.Transport):
@@ -52,16 +56,27 @@ class Line(asyncio.Transport):
         self.host, self.world, self.loop = host, host.world, host.world.loop
         self.machine = bytearray()
         self.arrived = asyncio.Event()
-        self.unacknowledged = 0
+        self.unacknowledged = self.in_flight = 0
         self.closed = False  # no more comes from the server
         self.failed = False  # it was reset
         self.frames_left = frames_left
         self._closing = self._lost = self._paused = self._client_closed = False
         self._last_s = 0.0
+        self.number = len(host.lines)
+        self._note("new", frames_left is None)
         self.protocol = host.process.context.run(Connection, host.listener)
         self.protocol.line = self
         host.lines.append(self)
         self._in_process(self.protocol.connection_made, self)
+
+    def state(self) -> Any:
+        """Return what the server has still to learn of the client's side."""
+        is_over = self._lost or self.host.process.dead
+        machine = (self.frames_left, self.failed, self._client_closed, self.in_flight > 0)
+        return None if is_over else (self.unacknowledged > 0, *machine)
+
+    def _note(self, *what: Any) -> None:
+        self.host.process.note(self.number, round(self.loop.now, 6), *what)
 
     # Called by the server
 
@@ -101,7 +116,9 @@ class Line(asyncio.Transport):
         self.host.process.effect()
         data = bytes(data)
         self.unacknowledged += len(data)
+        self.in_flight += len(data)
         if self.unacknowledged == len(data) and self.frames_left is not None:
+            self._note("waits")
             self._later(USER_TIMEOUT_S, self._time_out, self.host.process)
         self._in_order(self._deliver, data)
 
@@ -138,6 +155,7 @@ class Line(asyncio.Transport):
             self.host.process.context.copy().run(do, *args)
 
     def _deliver(self, data: bytes) -> None:
+        self.in_flight -= len(data)
         if self.failed:
             return
         if self._client_closed:
@@ -174,6 +192,7 @@ class Line(asyncio.Transport):
     def _lose(self, error: Exception | None) -> None:
         if not self._lost and not self.host.process.dead:
             self._lost = self._closing = True
+            self._note("lost", type(error).__name__)
             self.protocol.connection_lost(error)
 
     def server_died(self) -> None:
@@ -189,10 +208,12 @@ class Line(asyncio.Transport):
 
     def _receive(self, data: bytes) -> None:
         if not self._lost:
+            self._note(data)
             self.protocol.data_received(data)
 
     def hang_up(self, how: str) -> None:
         """Close the client's socket: `rst`, or `fin`, after which later bytes are reset."""
+        self._note("hang up", how)
         if how == "rst":
             self.failed = True
             self._later(LATENCY_S, self._lose, self.host.process, ConnectionResetError("reset"))
@@ -202,5 +223,6 @@ class Line(asyncio.Transport):
         self.arrived.set()
 
     def _receive_end(self) -> None:
+        self._note("end")
         if not self._lost and not self.protocol.eof_received():
             self.close()

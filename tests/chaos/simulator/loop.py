@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
+import hashlib
 import heapq
 import os
 import random
@@ -29,11 +30,14 @@ class Process:
     kill_at    the effect before which it is killed, -1 for none
     full_at    the effect from which on the disk is full, None for none
     after      called with the number of each effect
+    steps      handles that were run
+    past       a hash of all that it was told, and when: a live process is a function of that
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.dead, self.ended = name, False, False
-        self.effects = 0
+        self.effects = self.steps = 0
+        self.past = hashlib.sha256()
         self.kill_at = -1
         self.full_at: int | None = None
         self.after: Callable[[int], None] = lambda count: None
@@ -41,6 +45,10 @@ class Process:
         self.on_death: list[Callable[[], None]] = []
         self.context = contextvars.copy_context()
         self.context.run(PROCESS.set, self)
+
+    def note(self, *what: Any) -> None:
+        """Note what the process is told now."""
+        self.past.update(repr((self.steps, what)).encode())
 
     def effect(self) -> None:
         """Count an effect. Raises Killed if the process is dead, or dies now."""
@@ -57,6 +65,7 @@ class Process:
         """Count a write to the disk. Raises OSError if that is full."""
         self.effect()
         if self.full_at is not None and self.effects > self.full_at and not self.ended:
+            self.note("full")
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def kill(self) -> None:
@@ -65,6 +74,17 @@ class Process:
             self.dead = True
             for tell in self.on_death:
                 tell()
+
+
+class Timer(asyncio.TimerHandle):
+    """A timer that goes off behind those of the same time that were set before."""
+
+    def __init__(self, number: int, when: float, *more: Any) -> None:
+        super().__init__(when, *more)
+        self._number = number
+
+    def __lt__(self, other: Any) -> bool:
+        return (self._when, self._number) < (other._when, other._number)  # type: ignore[attr-defined]
 
 
 class Loop(asyncio.BaseEventLoop):
@@ -79,11 +99,32 @@ class Loop(asyncio.BaseEventLoop):
         self.most_s = 10.0**9
         self.chance: random.Random | None = None
         self.complaints: list[str] = []
+        self._timers = 0
         self.set_exception_handler(self._complain)
 
     def time(self) -> float:
         """Return the world's time in seconds."""
         return self.now
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> Timer:
+        """Call `callback` at a time."""
+        self._timers += 1
+        timer = Timer(self._timers, when, callback, args, self, context)
+        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
+        timer._scheduled = True  # type: ignore[attr-defined]
+        return timer
+
+    def left(self) -> list[Any]:
+        """Return the handles that will be run, if no process is killed."""
+        handles = (*self._ready, *self._scheduled)  # type: ignore[attr-defined]
+        processes = [each._context.get(PROCESS) for each in handles]
+        return [
+            handle
+            for handle, process in zip(handles, processes, strict=True)
+            if not handle._cancelled and not (process is not None and process.dead)
+        ]
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Any, *args: Any
@@ -149,6 +190,8 @@ class Loop(asyncio.BaseEventLoop):
         if process is not None and process.dead:
             process.graveyard.append(handle)
             return
+        if process is not None:
+            process.steps += 1
         handle._run()
 
     @staticmethod

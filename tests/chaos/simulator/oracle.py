@@ -19,6 +19,8 @@ UNKNOWABLE = {
     ("late", action)
     for action in ("user", "user-later", "user-older", "keep+user", "branch", "sibling", "wish")
 }
+# The same with a client that is asked anew, by another answer: a person has allowed both calls.
+ALLOWED_TWICE = ("late", "oldest")
 SETTLED = ("denied", "skipped", "invalid_arguments")
 
 
@@ -50,8 +52,10 @@ def _first_runs(client: Client) -> dict[str, float]:
 def _ran_unwished(client: Client) -> dict[str, list[str]]:
     """Return the ids of the calls that ran, by what was wanted, without those wanted again."""
     found: dict[str, list[str]] = defaultdict(list)
+    allowed_twice = any(each[2:4] == ALLOWED_TWICE for each in client.spec.disturbances)
     for each in client.world.ran:
         again = any(begins <= each.at <= ends for begins, ends, _ in client.wishes)
+        again |= allowed_twice and each.tool not in UNASKED
         if each.tool in ONCE and not again and not each.wanted.startswith("other"):
             found[each.wanted].append(each.call_id)
     return found

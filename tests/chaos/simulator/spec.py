@@ -19,7 +19,7 @@ PLACES = ("same", "other", "restart")
 ACTIONS = (
     *("again", "later", "day", "older", "older-later", "oldest", "user", "user-later"),
     *("user-older", "deny", "cancel", "edit", "keep+user", "stop", "branch", "sibling", "wish"),
-    *("both", "clock", "times"),
+    *("both", "clock", "times", "allow"),
 )
 WIRES = ("sse", "json", "key", "base")
 DAY_S = 90_000.0  # longer than claims are kept

@@ -84,6 +84,11 @@ class World:
         """Return an identifier that no server of the world has given."""
         return f"{kind}_{next(self._ids)}"
 
+    def is_idle(self) -> bool:
+        """Return whether nothing will happen unless a client does something."""
+        sweeps = [h.listener._sweep for h in self.hosts if not h.listener._connections]
+        return all(each._callback in sweeps for each in self.loop.left())
+
     def host(self, name: str) -> Host:
         """Start a server."""
         self.hosts.append(Host(self, name))

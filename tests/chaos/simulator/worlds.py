@@ -6,11 +6,15 @@ A small world is one conversation of two calls with one disturbance.
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+
+from server.agent.home import FILE
 
 from .caller import PROGRAMS, Caller
 from .client import KEYS, Client, NotPossible
@@ -43,16 +47,27 @@ class Outcome:
         self.story = client.world.story
 
 
-def play(spec: Spec, root: Path, seed: str = "") -> Outcome | None:
+def has_keys(spec: Spec) -> bool:
+    """Return whether there are two people in this world."""
+    return any(each.action == "times" for each in spec.disturbances)
+
+
+def play(
+    spec: Spec, root: Path, seed: str = "", watch: Callable[..., None] | None = None
+) -> Outcome | None:
     """Play one world; None if its client cannot do what the spec says.
 
     `seed`: decides which process goes on, and how long the network takes; "" for always the same.
+    `watch`: called after a disturbance with the client, its document and the one that it POSTed.
     """
     home = Path(tempfile.mkdtemp(prefix="w", dir=root))
+    (home / FILE).write_text("home")  # else its name is random
+    os.utime(home / FILE, (0, 0))
     chance = random.Random(f"{seed} {spec}") if seed else None
-    with_keys = any(each.action == "times" for each in spec.disturbances)
-    world = World(home, TOOLS, script_of(spec), KEYS if with_keys else [], chance)
+    world = World(home, TOOLS, script_of(spec), KEYS if has_keys(spec) else [], chance)
     client = Caller(world, spec) if spec.wire in PROGRAMS else Client(world, spec)
+    if watch is not None:
+        client.watch = partial(watch, client)
     try:
         world.play(client.run())
     except NotPossible:
@@ -65,51 +80,59 @@ def play(spec: Spec, root: Path, seed: str = "") -> Outcome | None:
     return Outcome(client, judge(client))
 
 
+Group = tuple[str, tuple[str, ...], str]  # of small worlds: wire, kinds of the calls, layout
+
+
+def groups(pairs: Iterable[tuple[str, ...]] = KINDS) -> list[Group]:
+    """Return the groups of small worlds. `pairs`: the kinds of the two calls."""
+    programs = itertools.product(PROGRAMS, itertools.product(UNATTENDED, repeat=2), LAYOUTS)
+    return [*programs, *itertools.product(WIRES, pairs, LAYOUTS)]
+
+
+def twin(group: Group) -> Group:
+    """Return the group whose worlds end like those of this one, call by call.
+
+    `side` is `bump` that may run beside another call, which one that is alone in its message never
+    does.
+    """
+    wire, kinds, layout = group
+    if layout == "apart":
+        kinds = tuple("bump" if kind == "side" else kind for kind in kinds)
+    return wire, kinds, layout
+
+
 def small_worlds(
     root: Path, modes: tuple[str, ...] = MODES, pairs: Iterable[tuple[str, ...]] = KINDS
 ) -> Iterator[Spec]:
-    """Yield every small world: each disturbance at each place where it can be.
-
-    `pairs`: the kinds of the two calls.
-    """
-    yield from _sdk_worlds(root, modes)
-    for wire, kinds, layout in itertools.product(WIRES, pairs, LAYOUTS):
-        whole = play(Spec(kinds, layout, wire), root)
-        assert whole is not None
-        assert not whole.wrong, (kinds, layout, wire, whole.story)
-        client = whole.client
-        for post, (events, effects) in enumerate(zip(client.sizes, client.effects, strict=True)):
-            for mode in modes:
-                pages = (False, True) if "ask" in kinds and post and wire == "sse" else (False,)
-                places = PLACES if mode != "kill" else ("other",)
-                choices = itertools.product(_places(wire, mode, events, effects), pages, ACTIONS)
-                for (at, page, action), place in itertools.product(choices, places):
-                    due = Disturbance(post, at, mode, action, place)
-                    yield Spec(kinds, layout, wire, page, 1, (due,))
+    """Yield every small world: each disturbance at each place where it can be."""
+    for group in groups(pairs):
+        yield from worlds_of(group, root, modes)
 
 
-def _sdk_worlds(root: Path, modes: tuple[str, ...]) -> Iterator[Spec]:
-    """Yield the small worlds of a program that cannot answer questions."""
-    pairs = itertools.product(UNATTENDED, repeat=2)
-    for wire, kinds, layout in itertools.product(PROGRAMS, pairs, LAYOUTS):
-        undisturbed = play(Spec(kinds, layout, wire), root)
-        assert undisturbed is not None
-        assert not undisturbed.wrong, (kinds, layout, undisturbed.story)
-        effects = undisturbed.client.effects[0]
-        for mode in modes:
-            choices = itertools.product(
-                _places("json", mode, 0, effects), ("again", "later"), PLACES
-            )
-            for at, action, place in choices:
-                due = Disturbance(0, at, mode, action, place)
-                yield Spec(kinds, layout, wire, False, 1, (due,))
+def worlds_of(group: Group, root: Path, modes: tuple[str, ...] = MODES) -> Iterator[Spec]:
+    """Yield the small worlds of a group; those that differ in what the client does are together."""
+    wire, kinds, layout = group
+    whole = play(Spec(kinds, layout, wire), root)
+    assert whole is not None
+    assert not whole.wrong, (group, whole.story)
+    is_program = wire in PROGRAMS  # which cannot answer questions
+    actions = ("again", "later") if is_program else ACTIONS
+    sizes = zip(whole.client.sizes, whole.client.effects, strict=True)
+    for post, (events, effects) in enumerate([*sizes][: 1 if is_program else None]):
+        pages = (False, True) if "ask" in kinds and post and wire == "sse" else (False,)
+        for mode, page in itertools.product(modes, pages):
+            places = PLACES if mode != "kill" or is_program else ("other",)
+            each = itertools.product(_places(wire, mode, events, effects), actions, places)
+            for at, action, place in each:
+                due = Disturbance(post, at, mode, action, place)
+                yield Spec(kinds, layout, wire, page, 1, (due,))
 
 
 def _places(wire: str, mode: str, events: int, effects: int) -> range:
     """Return where in a POST a disturbance can be."""
-    if mode == "late" or (wire in ("json", "key") and mode in ("deaf", "void")):
+    if mode == "late" or (wire not in ("sse", "base") and mode in ("deaf", "void")):
         return range(1)
-    if mode in ("kill", "full") or wire in ("json", "key"):
+    if mode in ("kill", "full") or wire not in ("sse", "base"):
         return range(effects + 1)
     return range(events + 1)
 
