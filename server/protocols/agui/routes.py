@@ -14,9 +14,9 @@ from ...errors import translate_problems
 from ...http import sse
 from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
-from ...session.events import dumps, encrypted_value, put, state_delta, state_snapshot
+from ...session import snapshot
+from ...session.events import FILLED, dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import find_message, yaa_metadata
-from ...session.snapshot import opaque
 from ..services import Services
 from . import request
 from .request import ASKED_FIRST, EDITED, AguiRequest
@@ -58,9 +58,9 @@ def cut_event() -> Event:
 
 def _start_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return the event with the client's run id, and the whole state for later deltas."""
-    snapshot = state_snapshot(session)
-    snapshot["snapshot"] = {**given.state, **snapshot["snapshot"]}
-    return [{**event, "runId": given.run_id}, snapshot]
+    state = state_snapshot(session)
+    state["snapshot"] = {**given.state, **state["snapshot"]}
+    return [{**event, "runId": given.run_id}, state]
 
 
 def _open_message_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
@@ -85,7 +85,7 @@ def _end_message_events(event: Event, session: Session, given: AguiRequest) -> l
     if told["metadata"]["yaa"].pop("reasoning_details", None) is None:
         return [told]
     message = find_message(session, event["messageId"])
-    marks = {} if message is None else opaque(message)
+    marks = {} if message is None else snapshot.opaque(message)
     return [encrypted_value("message", event["messageId"], **marks), told]
 
 
@@ -139,9 +139,12 @@ def _failure_events(event: Event, session: Session, given: AguiRequest) -> list[
     return [_final_state_event(session), event]
 
 
-def _no_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
-    """Return []: fields that `accept` fills in are not in the client's messages."""
-    return []
+def _filled_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
+    """Return all messages after a change inside them, such as the rest of a cut one.
+
+    Places in the client's list differ from ours. Ids that `accept` fills in are of ours only.
+    """
+    return [snapshot.messages(session)] if event["name"] == FILLED else []
 
 
 def _final_state_event(session: Session) -> Event:
@@ -190,7 +193,7 @@ _TRANSLATORS: dict[str, Callable[[Event, Session, AguiRequest], list[Event]]] = 
     "REASONING_MESSAGE_START": _thinking_events,
     "TOOL_CALL_END": _call_end_events,
     "TOOL_CALL_RESULT": _result,
-    "CUSTOM": _no_events,
+    "CUSTOM": _filled_events,
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.json_types import Event
-from server.protocols.agui.request import AguiRequest
+from server.protocols.agui.request import AguiRequest, session_messages
 from server.protocols.agui.routes import agui_events, cut_event
 from server.session import events
 from server.session.fold import fold
@@ -58,8 +58,19 @@ class Telling(unittest.TestCase):
                 self.assertEqual(agui_events(event, self.session, GIVEN), [event])
 
     def test_what_intake_filled_in_is_about_our_list(self) -> None:
-        filled = events.messages_filled([{"op": "add", "path": "/0/id", "value": "x"}])
-        self.assertEqual(agui_events(filled, self.session, GIVEN), [])
+        self.assertEqual(agui_events(events.ids_filled("x"), self.session, GIVEN), [])
+
+    def test_a_change_inside_a_message_reaches_the_client(self) -> None:
+        self.session["messages"] = [
+            {"id": "u", "role": "user", "content": "go"},
+            {"id": "m", "role": "assistant", "content": "Al", "open": True},
+        ]
+        rest: Any = [
+            {"op": "replace", "path": "/1/content", "value": "All."},
+            {"op": "remove", "path": "/1/open"},
+        ]
+        (event,) = self.told(events.messages_filled(rest))
+        self.assertEqual(session_messages(event["messages"])[0], self.session["messages"])
 
     def test_a_message_is_marked_open_until_its_end(self) -> None:
         (start,) = self.told(events.text_start("m", 5))
