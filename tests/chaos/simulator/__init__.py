@@ -9,6 +9,7 @@
     spec      what a world consists of: calls, a disturbance, what the client does next
     client    plays one world
     caller    plays a program with an SDK
+    thread    plays a client of AG-UI
     oracle    judges it, by what tools counted and what documents say
     worlds    all small worlds, and random large ones
     merged    which small worlds end alike

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import random
 import shutil
@@ -80,11 +81,12 @@ def main() -> None:
 def _count(root: Path, modes: tuple[str, ...]) -> None:
     """Print how many worlds there are, and how many of them are distinct."""
     counts: Counter[str] = Counter()
-    for group, equal in Counter(map(twin, groups())).items():
+    equal = Counter(map(twin, groups()))
+    for group, mode in itertools.product(equal, modes):
         merged = Merged(root)
-        for _ in merged.distinct(worlds_of(group, root, modes)):
+        for _ in merged.distinct(worlds_of(group, root, (mode,))):
             pass
-        counts.update(_of_all(merged.counts, equal))
+        counts.update(_of_all(merged.counts, equal[group]))
         gc.collect()
     print(dict(counts))
 
@@ -96,22 +98,22 @@ def _of_all(counts: Any, equal: int) -> dict[str, int]:
 
 
 def _play_all(root: Path, file: Path, share: str, stories: int) -> int:
-    """Play the distinct small worlds of each group that has no line in the file; add its line.
+    """Play the distinct small worlds of each group and mode without a line in the file; add it.
 
-    So it can be stopped and goes on with the group that it was stopped in.
+    So it can be stopped, and goes on with the mode that it was stopped in.
     """
     number, parts = map(int, share.split("/"))
     equal = Counter(map(twin, groups()))
-    chosen = [*equal]
+    chosen = [*itertools.product(equal, MODES)]
     random.Random(0).shuffle(chosen)
     rows = [json.loads(text) for text in file.read_text().splitlines()] if file.exists() else []
     known = [row["group"] for row in rows]
-    for group in chosen[number - 1 :: parts]:
-        name = f"{group[0]} {'+'.join(group[1])} {group[2]}"
+    for group, mode in chosen[number - 1 :: parts]:
+        name = f"{group[0]} {'+'.join(group[1])} {group[2]} {mode}"
         if name in known:
             continue
         began_s, merged, wrong = time.process_time(), Merged(root), []
-        for spec in merged.distinct(worlds_of(group, root)):
+        for spec in merged.distinct(worlds_of(group, root, (mode,))):
             if (outcome := play(spec, root)) is not None:
                 merged.counts["played"] += 1
                 if outcome.wrong:
@@ -128,7 +130,7 @@ def _play_all(root: Path, file: Path, share: str, stories: int) -> int:
     numbers = ("groups", "worlds", "possible", "distinct", "played", "cpu_s")
     total = {name: round(sum(row[name] for row in rows)) for name in numbers}
     wrong = sum(len(row["wrong"]) for row in rows)
-    print({**total, "of groups": sum(equal.values()), "wrong": wrong})
+    print({**total, "of groups": len(MODES) * sum(equal.values()), "wrong": wrong})
     return 1 if wrong else 0
 
 

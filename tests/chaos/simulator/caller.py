@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from .client import LATE_S, Client
+from .client import LATE_S, Client, lost
 from .spec import Disturbance
 from .wire import request
 
@@ -56,7 +56,7 @@ class Caller(Client):
             return {"cut": (due.at, due.mode)}
         if due.mode == "late":
             return {"take": 0, "frames": 0, "late_s": LATE_S}
-        return {"frames": 0} if due.mode == "void" else {"take": 0}
+        return lost(0, due.mode) or {"take": 0}
 
     async def act(self, action: str, kept: Any, posted: Any) -> Any:
         """Wait, if the action is to come later; an SDK can do nothing else."""

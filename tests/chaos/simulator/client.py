@@ -162,8 +162,8 @@ class Client:
         if self.spec.wire in ("json", "key"):
             if due.mode in ("rst", "fin"):
                 return {"cut": (due.at, due.mode)}
-            return {"frames": 0} if due.mode == "void" else {"take": 0}
-        return {"take": due.at, "frames": due.at if due.mode == "void" else None}
+            return lost(0, due.mode) or {"take": 0}
+        return {"take": due.at, **lost(due.at, due.mode)}
 
     async def request(
         self, host: Host, path: str, body: Any, headers: Any, **options: Any
@@ -426,6 +426,13 @@ class Client:
                 continue
             interrupt["answer"] = {"status": "resolved", "payload": payload}
         return document
+
+
+def lost(frames: int, mode: str) -> dict[str, Any]:
+    """Return the arguments of `request` for a line that says nothing after some frames."""
+    if mode not in ("void", "gateway"):
+        return {}
+    return {"frames": frames, "gateway": mode == "gateway"}
 
 
 def asked_of(document: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from server.api.sessions import Runs, Sessions
 from server.app import App
 from server.config import Config
 from server.http.listener import BaseServer, ServerLimits
+from server.protocols.agui import routes as agui
 from server.protocols.openai.routes import OpenAI
 from server.tools.execution_claims import Claims, Locks
 
@@ -143,6 +144,7 @@ class Host:
             ("POST", "/v1/chat/completions"): Route(openai.chat),
             ("POST", "/v1/responses"): Route(openai.responses),
         }
+        table |= agui.routes(services)  # type: ignore[arg-type]
         router = Router(table, sessions.post, Keys(world.keys, required=bool(world.keys)))
         self.listener = BaseServer(router, ServerLimits.of(limits))
         self.listener.loop = world.loop

@@ -49,9 +49,12 @@ class Line(asyncio.Transport):
 
     machine      bytes that the client's machine has received and its program has not read
     frames_left  frames that still reach the machine; then the line says nothing more (None: all)
+    gateway      takes and confirms what does not reach the machine
     """
 
-    def __init__(self, host: Host, frames_left: int | None = None) -> None:
+    def __init__(
+        self, host: Host, frames_left: int | None = None, *, gateway: bool = False
+    ) -> None:
         super().__init__()
         self.host, self.world, self.loop = host, host.world, host.world.loop
         self.machine = bytearray()
@@ -59,11 +62,11 @@ class Line(asyncio.Transport):
         self.unacknowledged = self.in_flight = 0
         self.closed = False  # no more comes from the server
         self.failed = False  # it was reset
-        self.frames_left = frames_left
+        self.frames_left, self._gateway = frames_left, gateway
         self._closing = self._lost = self._paused = self._client_closed = False
         self._last_s = 0.0
         self.number = len(host.lines)
-        self._note("new", frames_left is None)
+        self._note("new", frames_left is None, gateway)
         self.protocol = host.process.context.run(Connection, host.listener)
         self.protocol.line = self
         host.lines.append(self)
@@ -117,7 +120,8 @@ class Line(asyncio.Transport):
         data = bytes(data)
         self.unacknowledged += len(data)
         self.in_flight += len(data)
-        if self.unacknowledged == len(data) and self.frames_left is not None:
+        confirms = self.frames_left is None or self._gateway
+        if self.unacknowledged == len(data) and not confirms:
             self._note("waits")
             self._later(USER_TIMEOUT_S, self._time_out, self.host.process)
         self._in_order(self._deliver, data)
@@ -165,7 +169,7 @@ class Line(asyncio.Transport):
         if self.frames_left is not None:
             data = self._passed(data)
         self.machine += data
-        if len(data) == size:
+        if len(data) == size or self._gateway:
             self._later(LATENCY_S, self._acknowledge, None, size)
         self.arrived.set()
 

@@ -12,8 +12,9 @@ UNASKED = ("bump", "side")
 UNATTENDED = (*UNASKED, "look")
 LAYOUTS = ("together", "apart")  # both calls in one message, or one after the other
 # deaf: the machine has all, the program a part. rst, fin: the client closes. void: the line says
-# nothing more. late: the network holds the request for 3 s, while the client goes on.
-CUTS = ("deaf", "rst", "fin", "void")
+# nothing more. gateway: the same, but a gateway goes on to take and confirm what the server sends.
+# late: the network holds the request for 3 s, while the client goes on.
+CUTS = ("deaf", "rst", "fin", "void", "gateway")
 MODES = (*CUTS, "late", "kill", "full")
 PLACES = ("same", "other", "restart")
 ACTIONS = (

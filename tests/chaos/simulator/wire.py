@@ -34,17 +34,19 @@ async def request(
     frames: int | None = None,
     late_s: float = 0.0,
     cut: tuple[int, str] | None = None,
+    gateway: bool = False,
 ) -> tuple[Answer, Line | None]:
     """POST, and read up to `take` events.
 
     `frames`: how many reach the machine. `late_s`: how long the network holds the request. `cut`:
-    the effect of the server after which the client hangs up, and how.
+    the effect of the server after which the client hangs up, and how. `gateway`: one confirms what
+    does not reach the machine.
     """
     answer = Answer()
     if host.process.dead:
         await asyncio.sleep(LATENCY_S)
         return answer, None
-    line = Line(host, frames)
+    line = Line(host, frames, gateway=gateway)
     if cut is not None:
         at, how = host.process.effects + cut[0], cut[1]
         host.process.after = lambda count: line.hang_up(how) if count == at else None

@@ -33,10 +33,14 @@ from .spec import (
     Spec,
     script_of,
 )
+from .thread import THREAD, Thread
 from .world import World
 
 KINDS = tuple(itertools.product(TOOLS, TOOLS))
 SHARED_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+_CLIENTS: dict[str, type[Client]] = {**dict.fromkeys(PROGRAMS, Caller), THREAD: Thread}
 
 
 class Outcome:
@@ -65,7 +69,7 @@ def play(
     os.utime(home / FILE, (0, 0))
     chance = random.Random(f"{seed} {spec}") if seed else None
     world = World(home, TOOLS, script_of(spec), KEYS if has_keys(spec) else [], chance)
-    client = Caller(world, spec) if spec.wire in PROGRAMS else Client(world, spec)
+    client = _CLIENTS.get(spec.wire, Client)(world, spec)
     if watch is not None:
         client.watch = partial(watch, client)
     try:
@@ -130,7 +134,7 @@ def worlds_of(group: Group, root: Path, modes: tuple[str, ...] = MODES) -> Itera
 
 def _places(wire: str, mode: str, events: int, effects: int) -> range:
     """Return where in a POST a disturbance can be."""
-    if mode == "late" or (wire not in ("sse", "base") and mode in ("deaf", "void")):
+    if mode == "late" or (wire not in ("sse", "base") and mode in ("deaf", "void", "gateway")):
         return range(1)
     if mode in ("kill", "full") or wire not in ("sse", "base"):
         return range(effects + 1)
@@ -154,8 +158,8 @@ def random_worlds(seed: str, count: int) -> Iterator[Spec]:
             disturbances.append(due)
             post += 1
         kinds = tuple(chance.choice(tuple(TOOLS)) for _ in range(chance.randint(1, 3)))
-        layout, wire = chance.choice(LAYOUTS), chance.choice(WIRES)
-        page, turns = chance.random() < 0.3, chance.randint(1, 4)
+        layout, wire = chance.choice(LAYOUTS), chance.choice((*WIRES, THREAD))
+        page, turns = chance.random() < 0.3 and wire != THREAD, chance.randint(1, 4)
         yield Spec(kinds, layout, wire, page, turns, tuple(disturbances))
 
 
