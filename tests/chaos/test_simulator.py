@@ -58,7 +58,7 @@ class Part(unittest.TestCase):
         self.addCleanup(collect)
 
     def test_nothing_runs_twice_and_no_document_lies(self) -> None:
-        small = share_of(small_worlds(self.root, pairs=PAIRS), "1/400", SEED)
+        small = share_of(small_worlds(self.root, pairs=PAIRS), "1/480", SEED)
         late = share_of(small_worlds(self.root, ("late",), PAIRS), "1/60", SEED)
         denied = (
             spec

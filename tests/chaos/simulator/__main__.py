@@ -129,9 +129,9 @@ def _play_all(root: Path, file: Path, share: str, stories: int) -> int:
             lines.write(json.dumps(rows[-1]) + "\n")
     numbers = ("groups", "worlds", "possible", "distinct", "played", "cpu_s")
     total = {name: round(sum(row[name] for row in rows)) for name in numbers}
-    wrong = sum(len(row["wrong"]) for row in rows)
-    print({**total, "of groups": len(MODES) * sum(equal.values()), "wrong": wrong})
-    return 1 if wrong else 0
+    found = sum(len(row["wrong"]) for row in rows)
+    print({**total, "of groups": len(MODES) * sum(equal.values()), "wrong": found})
+    return 1 if found else 0
 
 
 def _report(specs: Iterator[Spec], root: Path, seed: str, stories: int) -> int:
