@@ -33,6 +33,10 @@ class Small(unittest.TestCase):
     def test_soak(self) -> None:
         self.assertIn("0 wrong", self.check("tests.chaos.soak", "--tiny", "--seed", "1"))
 
+    def test_crowd(self) -> None:
+        said = self.check("tests.chaos.crowd", "--minutes", "0.3", "--seed", "3")
+        self.assertIn("\n0 wrong", said)
+
     def test_storm(self) -> None:
         said = self.check("tests.chaos", "--runs", "20", "--seed", "2")
         self.assertIn("\n0 wrong", said)

@@ -1,0 +1,324 @@
+"""`python3 -m tests.chaos.crowd`: ten people on one server for minutes, honest, careless, hostile.
+
+Seven work: turns, calls, streams, files that are written and read back. Two are careless: they hang
+up, ask twice, stop what does not run and send rubbish. One is hostile: an attacker of
+`tests.bench.people` at a time, chosen by the seed. What must hold: no request of an honest person
+is lost or answered wrongly, however often it must be asked again; and when all have gone the server
+is as it was after a warm-up: memory, descriptors, threads, processes, files of its home.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..bench.peers import config, start
+from ..bench.people import FREE, SHORT, Target, attacks, beside, document
+from ..tooling.child import Child
+from . import processes
+
+HONEST, CARELESS, HOSTILE = 7, 2, "mal"
+SESSIONS = 4  # of one person, used again and again: folders of sessions stay, as documented
+AGAIN = (429, 503, 409)  # asked again after a pause
+PATIENCE_S = 240.0  # until an honest request must have been served, on a loaded machine
+ATTACK_S = 15.0
+WARM_UP_S = 4.0  # beside each attacker
+SETTLED_S = 90.0
+IDLE_S = 5.0  # of the processes that a server keeps
+RESULTS_S, CLAIMS_S = 30, 300  # a call that waits longer than its claim is asked about
+MORE_KIB, SLACK = 64 << 10, 8  # of memory; of descriptors, threads and processes
+MORE_FILES, MORE_BYTES = 400, 48 << 20  # of the home, without LASTING
+LIMITS = {"claim_ttl_s": CLAIMS_S, "result_ttl_s": RESULTS_S}
+# What is bounded by an hour or by bytes, and not by what runs.
+LASTING = ("objects", "runs")
+
+
+@dataclass
+class Held:
+    """What a server with its processes has."""
+
+    kib: int
+    descriptors: int
+    threads: int
+    processes: int
+    files: int
+    bytes: int
+
+
+@dataclass
+class Tally:
+    """What happened. `wrong`: in words."""
+
+    done: Counter[str] = field(default_factory=Counter)
+    again: Counter[int] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    worst_s: float = 0.0
+
+
+class Lost(Exception):
+    """A request was not served in time, or wrongly."""
+
+
+class Person:
+    """A client in a thread. `chance`: of its own."""
+
+    def __init__(self, name: str, target: Target, chance: random.Random, tally: Tally) -> None:
+        self.name, self.target, self.chance, self.tally = name, target, chance, tally
+
+    def send(
+        self, method: str, path: str, body: bytes = b"", accept: str = "application/json"
+    ) -> tuple[int, bytes]:
+        """Ask once. Raises OSError, http.client.HTTPException."""
+        connection = http.client.HTTPConnection(self.target.host, self.target.port, timeout=120)
+        try:
+            headers = {"Authorization": f"Bearer {self.target.key}", "Accept": accept}
+            connection.request(method, path, body, headers | {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def insist(self, what: str, method: str, path: str, body: bytes = b"", **more: str) -> bytes:
+        """Ask until it is served. Raises Lost."""
+        began = time.monotonic()
+        while True:
+            try:
+                status, told = self.send(method, path, body, **more)
+            except (OSError, http.client.HTTPException) as error:
+                status, told = 0, repr(error).encode()
+            took = time.monotonic() - began
+            if status == 200:
+                self.tally.worst_s = max(self.tally.worst_s, took)
+                return told
+            if status not in (0, *AGAIN) or took > PATIENCE_S:
+                raise Lost(f"{what} of {self.name}: {status} after {took:.0f} s: {told[:200]!r}")
+            self.tally.again[status] += 1
+            time.sleep(self.chance.uniform(0.2, 1.0))
+
+    # -- the honest
+
+    def work(self, stop: threading.Event) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            kind = self.chance.choice((self.turn, self.call, self.stream, self.file))
+            try:
+                kind(number)
+                self.tally.done[kind.__name__] += 1
+            except Lost as lost:
+                self.tally.wrong.append(str(lost))
+            stop.wait(self.chance.uniform(0.05, 0.6))
+
+    def session(self) -> str:
+        return f"{self.name}-{self.chance.randrange(SESSIONS)}"
+
+    def turn(self, _number: int) -> None:
+        body = document(SHORT, count=self.chance.choice((0, 20, 200)), id=self.session())
+        self.check("turn", json.loads(self.insist("turn", "POST", "/session", body)))
+
+    def call(self, number: int) -> None:
+        word = f"{self.name}-{number}"
+        order = f"{SHORT} tool=shell" + json.dumps({"command": f"echo {word} | tee last"})
+        body = document(order, id=self.session(), config=FREE)
+        found = json.loads(self.insist("call", "POST", "/session", body))
+        self.check("call", found)
+        results = [each for each in found["messages"] if each["role"] == "tool"]
+        if len(results) != 1 or word not in results[0]["content"]:
+            raise Lost(f"call of {self.name}: {results} without {word}")
+
+    def check(self, what: str, found: Any) -> None:
+        if found["status"] != "completed":
+            last = found["interrupts"] or found["messages"][-1]
+            raise Lost(f"{what} of {self.name}: {found['status']} {last}")
+
+    def stream(self, _number: int) -> None:
+        order = f"bench tokens={self.chance.randrange(3, 40)} delay_us=20000"
+        body = document(order, id=self.session())
+        told = self.insist("stream", "POST", "/session", body, accept="text/event-stream")
+        if b"RUN_FINISHED" not in told:
+            raise Lost(f"stream of {self.name} ends with {told[-200:]!r}")
+
+    def file(self, number: int) -> None:
+        path = f"/workspaces/{self.session()}/file?path=f{number % 5}"
+        data = f"{self.name} {number} ".encode() * self.chance.choice((1, 1_000, 60_000))
+        self.insist("upload", "PUT", path, data)
+        if self.insist("download", "GET", path) != data:
+            raise Lost(f"file of {self.name}: it is not what was written")
+
+    # -- the careless
+
+    def fumble(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            kind = self.chance.choice((self.hang_up, self.twice, self.stops, self.rubbish))
+            with suppress(OSError, http.client.HTTPException):
+                kind()
+            self.tally.done["careless"] += 1
+            stop.wait(self.chance.uniform(0.05, 0.4))
+
+    def hang_up(self) -> None:
+        order = f'{SHORT} tool=shell{{"command":"sleep 1"}}'
+        body = document(order, id=self.session(), config=FREE)
+        cut = self.chance.randrange(1, len(body) * 2)  # beyond the body: while it runs
+        one: socket.socket
+        with self.target.open(self.target.head("POST", "/session", len(body)) + body[:cut]) as one:
+            one.settimeout(5)
+            if cut > len(body):
+                one.recv(self.chance.randrange(1, 2_000))
+
+    def twice(self) -> None:
+        body = document("bench tokens=5 delay_us=10000", id=self.session())
+        pair = [threading.Thread(target=self.quietly, args=("/session", body)) for _ in range(2)]
+        for each in pair:
+            each.start()
+        for each in pair:
+            each.join()
+
+    def quietly(self, path: str, body: bytes) -> None:
+        with suppress(OSError, http.client.HTTPException):
+            self.send("POST", path, body)
+
+    def stops(self) -> None:
+        for _ in range(20):
+            self.send("POST", "/session/stop", json.dumps({"id": self.session()}).encode())
+
+    def rubbish(self) -> None:
+        path = self.chance.choice(("/session", "/v1/chat/completions", "/agui/default", "/files"))
+        self.send("POST", path, self.chance.randbytes(self.chance.randrange(1, 20_000)))
+        self.send("DELETE", f"/workspaces/{self.session()}/file?path=nothing")
+
+
+class Crowd:
+    """The server and its people."""
+
+    def __init__(self, stack: ExitStack, seed: int) -> None:
+        self.seed, self.tally = seed, Tally()
+        self.home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-crowd-")))
+        names = [*(f"h{n}" for n in range(HONEST)), *(f"c{n}" for n in range(CARELESS)), HOSTILE]
+        keys = {name: f"the-key-of-{name}-1234" for name in names}
+        settings: Any = config(start(stack, "tests.bench.provider"))
+        server = settings["server"]
+        server["limits"] = LIMITS
+        server["api_keys"] = [{"name": name, "key": key} for name, key in keys.items()]
+        server.setdefault("sandbox", {})["idle_s"] = IDLE_S
+        server.setdefault("workspace", {})["idle_s"] = IDLE_S
+        (self.home / "config.json").write_text(json.dumps(settings))
+        child = Child([sys.executable, "-m", "server", "--home", str(self.home), "--port", "0"])
+        stack.callback(child.stop)
+        parts = urlsplit(child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 120)[1])
+        child.wait_for(r"^  ready ", 120)
+        self.child, self.pid = child, child.process.pid
+        host, port = str(parts.hostname), parts.port or 0
+        self.targets = {name: Target(host, port, key) for name, key in keys.items()}
+
+    def held(self) -> Held:
+        """Return what the server has now, with all its processes."""
+        found = Held(0, 0, 0, 0, 0, 0)
+        for pid in {self.pid, *processes.below(self.pid)}:
+            with suppress(OSError):
+                status = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+                found.kib += sum(int(line.split()[1]) for line in status if line[:4] == "Pss:")
+                found.descriptors += len(list(Path(f"/proc/{pid}/fd").iterdir()))
+                found.threads += len(list(Path(f"/proc/{pid}/task").iterdir()))
+                found.processes += 1
+        for path in self.home.rglob("*"):
+            if path.relative_to(self.home).parts[0] not in LASTING:
+                with suppress(OSError):
+                    found.files, found.bytes = found.files + 1, found.bytes + path.lstat().st_size
+        return found
+
+    def play(self, seconds: float, each_s: float, names: list[str]) -> None:
+        """Let all work for so long, beside one attacker after the other."""
+        stop = threading.Event()
+        threads = []
+        for number, (name, target) in enumerate(self.targets.items()):
+            person = Person(name, target, random.Random(f"{self.seed} {name}"), self.tally)
+            work: Callable[[threading.Event], None] = person.work
+            if number >= HONEST:
+                work = person.fumble
+            if name != HOSTILE:
+                threads.append(threading.Thread(target=work, args=(stop,), name=name))
+        for each in threads:
+            each.start()
+        ends = time.monotonic() + seconds
+        for name in names:
+            if (left := ends - time.monotonic()) > 0:
+                with beside(name, self.targets[HOSTILE]):
+                    time.sleep(min(each_s, left))
+                print(f"{left:4.0f} s left, {name}: {self.held()}", flush=True)
+        stop.set()
+        for each in threads:
+            each.join(PATIENCE_S + 60)
+            if each.is_alive():
+                self.tally.wrong.append(f"{each.name} waits for ever")
+
+    def settled(self, before: Held | None = None) -> Held:
+        """Return what it has after a rest: as little as before, or what is left at last."""
+        ends = time.monotonic() + SETTLED_S
+        time.sleep(2 * IDLE_S)
+        while True:
+            now = self.held()
+            if before is None or not self.grown(before, now) or time.monotonic() > ends:
+                return now
+            time.sleep(1)
+
+    def grown(self, before: Held, now: Held) -> list[str]:
+        """Return what has grown beyond its bound, in words."""
+        bounds = {"kib": before.kib + max(MORE_KIB, before.kib // 4)}
+        for name in ("descriptors", "threads", "processes"):
+            bounds[name] = getattr(before, name) + SLACK
+        bounds |= {"files": before.files + MORE_FILES, "bytes": before.bytes + MORE_BYTES}
+        return [
+            f"{name}: {getattr(before, name)} before, {getattr(now, name)} after"
+            for name, most in bounds.items()
+            if getattr(now, name) > most
+        ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m tests.chaos.crowd", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    print(f"{options.minutes:g} minutes, --seed {options.seed}", flush=True)
+    with ExitStack() as stack:
+        crowd = Crowd(stack, options.seed)
+        chance, names, seconds = (
+            random.Random(options.seed),
+            sorted(attacks()),
+            options.minutes * 60,
+        )
+        crowd.play(len(names) * 60.0, min(WARM_UP_S, seconds / 20), names)
+        before = crowd.settled()
+        print(f"before {before}", flush=True)
+        crowd.play(seconds, ATTACK_S, chance.choices(names, k=round(seconds / ATTACK_S) + 1))
+        after = crowd.settled(before)
+        print(f"after  {after}")
+        wrong = crowd.tally.wrong + crowd.grown(before, after)
+        if crowd.child.process.poll() is not None:
+            wrong.append(f"the server has ended: {crowd.child.output[-2000:]}")
+        if "Traceback" in crowd.child.output:
+            at = crowd.child.output.index("Traceback")
+            wrong.append(f"the log has {crowd.child.output[at : at + 1500]}")
+    print(f"{dict(crowd.tally.done)}, asked again {dict(crowd.tally.again)}", end=", ")
+    print(f"the longest {crowd.tally.worst_s:.1f} s")
+    print("\n".join(wrong[:20]))
+    print(f"{len(wrong)} wrong")
+    return min(len(wrong), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
