@@ -302,7 +302,7 @@ class RunWorkspace:
         told["tree"] = {"before": before, "after": after}
         for name in ("left_out", "left_out_now", "taken_back"):
             if found.get(name):
-                told[name] = found[name]  # type: ignore[literal-required]
+                told[name] = found[name]
         return told
 
     async def _differences(self, before: str, after: str) -> tuple[list[Json], int]:

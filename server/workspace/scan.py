@@ -487,6 +487,11 @@ class Scanner:
         ignored = folder.ignored or bool(
             stack and self._is_ignored(place, name, steps, stack, is_folder)
         )
+        if kind == stat.S_IFREG and about.st_nlink > 1:
+            names = self._linked.setdefault(place, set())
+            if self._is_part and name not in names:
+                raise _LookAtAll  # its other names had no event
+            names.add(name)
         if ignored and not self._is_tracked((*place, name)):
             self._leave(folder, place, name, IGNORED)
             if is_folder and self.is_guarded:
@@ -598,11 +603,6 @@ class Scanner:
     def _look_at_file(
         self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result
     ) -> None:
-        if about.st_nlink > 1:
-            names = self._linked.setdefault(place, set())
-            if self._is_part and name not in names:
-                raise _LookAtAll  # its other names had no event
-            names.add(name)
         if about.st_size > self.limits.file_bytes:
             self._leave(folder, place, name, LARGE)
             return
