@@ -277,7 +277,8 @@ class Accounts:
 
     def others(self, person: str) -> bool:
         """Return whether requests of other people are being served."""
-        return any(request.person != person for request in self.requests)
+        requests = self.pools["requests"]
+        return requests.total > requests.held[person]
 
     def end(self, request: Request) -> None:
         """Note that a request is answered, if it was counted."""
