@@ -12,6 +12,7 @@ import random
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 from .simulator.merged import Merged
 from .simulator.spec import Spec
+from .simulator.whole import play_all
 from .simulator.world import silence
 from .simulator.worlds import (
     SHARED_MEMORY,
@@ -36,6 +38,7 @@ LATE_PAIRS = (("ask", "look"), ("look", "ask"))  # nothing else leaves a record
 UNBEGUN_PAIRS = (("bump", "look"),)  # cut while a call waits until its client knows of it
 CUT_FIRST = {("again", "same"), ("clock", "other")}
 GROUPS = (("sse", ("bump", "ask"), "together"),)
+TURNS = 1000  # a mode of a group each
 STORY = 10  # lines of a failure
 
 
@@ -99,6 +102,11 @@ class Part(unittest.TestCase):
             one, other = (play(each, self.root) for each in pair)
             assert one is not None and other is not None
             self.assertEqual(end_of(one), end_of(other), pair)
+
+    def test_another_share_of_all_small_worlds_each_hour(self) -> None:
+        turn = int(time.time() // 3600) % TURNS + 1
+        share = f"{turn}/{TURNS}"
+        self.assertEqual(play_all(self.root, self.root / "played", share, 3), 0, share)
 
 
 def end_of(outcome: Outcome) -> Any:

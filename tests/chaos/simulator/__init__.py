@@ -13,6 +13,7 @@
     oracle    judges it, by what tools counted and what documents say
     worlds    all small worlds, and random large ones
     merged    which small worlds end alike
+    whole     plays all small worlds, a share at a time
 
 Model, tools, workspaces and the locks of fcntl are stand-ins. Processes of sandboxes, TLS and
 files are not played.

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import itertools
-import json
-import random
 import shutil
 import sys
 import tempfile
@@ -19,24 +16,18 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from .merged import Merged
 from .oracle import WRONG
 from .spec import MODES, Spec
+from .whole import STORY, count, play_all
 from .world import silence
 from .worlds import (
     SHARED_MEMORY,
-    groups,
     play,
     random_worlds,
     share_of,
     small_worlds,
-    twin,
-    worlds_of,
 )
-
-STORY = 10  # lines of a failure
 
 
 def main() -> None:
@@ -60,10 +51,10 @@ def main() -> None:
     try:
         modes = tuple(options.mode or MODES)
         if options.count:
-            _count(root, modes)
+            print(count(root, modes))
             return
         if options.all:
-            sys.exit(_play_all(root, options.all, options.share or "1/1", options.stories))
+            sys.exit(play_all(root, options.all, options.share or "1/1", options.stories))
         specs = share_of(small_worlds(root, modes), options.share or "1/200", options.seed)
         if options.random:
             specs = random_worlds(options.seed, options.random)
@@ -76,62 +67,6 @@ def main() -> None:
         sys.exit(_report(chosen, root, options.seed, options.stories))
     finally:
         shutil.rmtree(root, ignore_errors=True)
-
-
-def _count(root: Path, modes: tuple[str, ...]) -> None:
-    """Print how many worlds there are, and how many of them are distinct."""
-    counts: Counter[str] = Counter()
-    equal = Counter(map(twin, groups()))
-    for group, mode in itertools.product(equal, modes):
-        merged = Merged(root)
-        for _ in merged.distinct(worlds_of(group, root, (mode,))):
-            pass
-        counts.update(_of_all(merged.counts, equal[group]))
-        gc.collect()
-    print(dict(counts))
-
-
-def _of_all(counts: Any, equal: int) -> dict[str, int]:
-    """Return the counts of a group for all groups that are equal to it."""
-    many = {name: equal * counts[name] for name in ("worlds", "possible")}
-    return {"groups": equal, **many, "distinct": counts["distinct"], "played": counts["played"]}
-
-
-def _play_all(root: Path, file: Path, share: str, stories: int) -> int:
-    """Play the distinct small worlds of each group and mode without a line in the file; add it.
-
-    So it can be stopped, and goes on with the mode that it was stopped in.
-    """
-    number, parts = map(int, share.split("/"))
-    equal = Counter(map(twin, groups()))
-    chosen = [*itertools.product(equal, MODES)]
-    random.Random(0).shuffle(chosen)
-    rows = [json.loads(text) for text in file.read_text().splitlines()] if file.exists() else []
-    known = [row["group"] for row in rows]
-    for group, mode in chosen[number - 1 :: parts]:
-        name = f"{group[0]} {'+'.join(group[1])} {group[2]} {mode}"
-        if name in known:
-            continue
-        began_s, merged, wrong = time.process_time(), Merged(root), []
-        for spec in merged.distinct(worlds_of(group, root, (mode,))):
-            if (outcome := play(spec, root)) is not None:
-                merged.counts["played"] += 1
-                if outcome.wrong:
-                    wrong.append(repr(spec))
-                    if len(wrong) <= stories:
-                        print(f"{spec}", *outcome.story[-STORY:], sep="\n", flush=True)
-            if merged.counts["distinct"] % 500 == 0:
-                gc.collect()
-        spent_s = round(time.process_time() - began_s, 1)
-        counts = _of_all(merged.counts, equal[group])
-        rows.append({"group": name, **counts, "wrong": wrong, "cpu_s": spent_s})
-        with file.open("a") as lines:
-            lines.write(json.dumps(rows[-1]) + "\n")
-    numbers = ("groups", "worlds", "possible", "distinct", "played", "cpu_s")
-    total = {name: round(sum(row[name] for row in rows)) for name in numbers}
-    found = sum(len(row["wrong"]) for row in rows)
-    print({**total, "of groups": len(MODES) * sum(equal.values()), "wrong": found})
-    return 1 if found else 0
 
 
 def _report(specs: Iterator[Spec], root: Path, seed: str, stories: int) -> int:
