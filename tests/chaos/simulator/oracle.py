@@ -19,8 +19,6 @@ UNKNOWABLE = {
     ("late", action)
     for action in ("user", "user-later", "user-older", "keep+user", "branch", "sibling", "wish")
 }
-# The same with a client that is asked anew, by another answer: a person has allowed both calls.
-ALLOWED_TWICE = ("late", "oldest")
 SETTLED = ("denied", "skipped", "invalid_arguments")
 
 
@@ -40,6 +38,12 @@ def judge(client: Client) -> list[str]:
     return found
 
 
+def _is_back(client: Client) -> bool:
+    """Return whether the client went back to its first document, past what it had gone on to."""
+    due = client.spec.disturbances
+    return any(each.action == "oldest" and (each.mode == "late" or len(due) > 1) for each in due)
+
+
 def _first_runs(client: Client) -> dict[str, float]:
     """Return when each call that may not repeat began first, by call id."""
     began: dict[str, float] = {}
@@ -52,10 +56,9 @@ def _first_runs(client: Client) -> dict[str, float]:
 def _ran_unwished(client: Client) -> dict[str, list[str]]:
     """Return the ids of the calls that ran, by what was wanted, without those wanted again."""
     found: dict[str, list[str]] = defaultdict(list)
-    allowed_twice = any(each[2:4] == ALLOWED_TWICE for each in client.spec.disturbances)
     for each in client.world.ran:
         again = any(begins <= each.at <= ends for begins, ends, _ in client.wishes)
-        again |= allowed_twice and each.tool not in UNASKED
+        again |= _is_back(client) and each.tool not in UNASKED  # a person has allowed both calls
         if each.tool in ONCE and not again and not each.wanted.startswith("other"):
             found[each.wanted].append(each.call_id)
     return found
@@ -87,6 +90,8 @@ def _denials(client: Client) -> list[str]:
             call_id = message["tool_call_id"]
             if call_id in began and call_id not in found:
                 had_run = began[call_id] < said_at
+                if not had_run and status == "skipped" and _is_back(client):
+                    continue  # it was moved on from in another branch
                 kind = "denied though it ran" if had_run else "ran though it was denied"
                 found[call_id] = f"{kind}: {call_id} ({status}: {message['content'][:40]})"
     return list(found.values())
