@@ -227,46 +227,40 @@ class ToolRunner:
     async def _run(
         self, job: Job, mounts: tuple[Mount, ...]
     ) -> AsyncGenerator[str | Outcome, None]:
-        with self.accounts.call(job.owner) as nice:
-            async with aclosing(self._run_counted(replace(job, nice=nice), mounts)) as items:
-                async for item in items:
-                    yield item
-
-    async def _run_counted(
-        self, job: Job, mounts: tuple[Mount, ...]
-    ) -> AsyncGenerator[str | Outcome, None]:
         pool = job.package.pool if job.package else self.pool
-        for once_more in (True, False):
-            try:
-                source = await self._source(job)
-                if job.stateful:
-                    make_folders(mounts, self.run_as)
-                    code = source or str(job.package.version if job.package else 0)
-                    code += identities(mounts)
-                    start = functools.partial(self.start, mounts=mounts, source=source)
-                    async with aclosing(self._processes.run(job, code, start)) as items:
-                        async for item in items:
-                            yield item
+        with self.accounts.call(job.owner) as nice:
+            job = replace(job, nice=nice)
+            for once_more in (True, False):
+                try:
+                    source = await self._source(job)
+                    if job.stateful:
+                        make_folders(mounts, self.run_as)
+                        code = source or str(job.package.version if job.package else 0)
+                        code += identities(mounts)
+                        start = functools.partial(self.start, mounts=mounts, source=source)
+                        async with aclosing(self._processes.run(job, code, start)) as items:
+                            async for item in items:
+                                yield item
+                        return
+                    process = await self.start(job, mounts, source)
+                except (OSError, SyntaxError, UnicodeDecodeError) as error:
+                    why = error.strerror if isinstance(error, OSError) else error
+                    yield self._failure("error", f"the tool could not be started: {why}")
                     return
-                process = await self.start(job, mounts, source)
-            except (OSError, SyntaxError, UnicodeDecodeError) as error:
-                why = error.strerror if isinstance(error, OSError) else error
-                yield self._failure("error", f"the tool could not be started: {why}")
-                return
-            call = ProcessCall(job, process)
-            try:
-                async for text in call.output():
-                    yield text
-                outcome = await call.outcome()
-            finally:
-                process.kill()
-                if pool is not None and job.session_id is not None:
-                    self._warm.touch(pool, WAITING)
-            if process.began or not once_more:
-                yield outcome
-                return
-            if pool is not None:
-                pool.renew()
+                call = ProcessCall(job, process)
+                try:
+                    async for text in call.output():
+                        yield text
+                    outcome = await call.outcome()
+                finally:
+                    process.kill()
+                    if pool is not None and job.session_id is not None:
+                        self._warm.touch(pool, WAITING)
+                if process.began or not once_more:
+                    yield outcome
+                    return
+                if pool is not None:
+                    pool.renew()
 
     async def _source(self, job: Job) -> str | None:
         """Return the text of the owner's file, which a worker cannot open; None for other jobs.
