@@ -39,9 +39,10 @@ def home_id(folder: Path) -> str:
 def remarks_on(session: Session, home: str) -> list[RunWarning]:
     """Return a warning if the session was cut while it ran in another home."""
     before = (session.get("run") or {}).get("home", "")
+    if before in ("", home) or not home:
+        return []
     states = [entry.get("state") for entry in (session.get("calls") or {}).values()]
-    was_cut = session.get("status") == "in_progress" or "started" in states
-    if not (home and before and before != home and was_cut):
+    if session.get("status") != "in_progress" and "started" not in states:
         return []
     text = (
         "The last run was cut, on a host that shares no records with this one. A call that was "

@@ -6,11 +6,13 @@ An operation that does not apply is ignored; values are copied.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from ..json_types import Change
 
 _CONTAINERS = (dict, list)
+_KINDS = repeat(_CONTAINERS)
 # Short equal keys share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
 # strings (https://github.com/python/cpython/issues/113993), and keys come from clients.
 _shared = lru_cache(maxsize=1024)(str)
@@ -71,5 +73,7 @@ def parse_pointer(path: Any) -> list[str] | None:
 def copy_json(value: Any) -> Any:
     """Return a copy for the session: later folds change it, and an event must never change."""
     if isinstance(value, dict):
-        return {k: copy_json(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
+        if any(map(isinstance, value.values(), _KINDS)):
+            return {k: copy_json(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
+        return {**value}
     return [copy_json(item) for item in value] if isinstance(value, list) else value
