@@ -24,7 +24,6 @@ from .errors import FULL, WorkspaceError, system_errors
 from .file_access import FileAccess
 from .guard import Guard
 from .layer import Layer, Merge, in_order
-from .left_out import Left
 from .listing import listed_in_folder, listed_in_tree
 from .objects import ObjectStore
 from .restore import Step, no_step
@@ -218,6 +217,8 @@ class Operations:
             state.pop("restoring", None)
             if self.layer and after is None:
                 self.layer.find_base(state, tree, start)
+            if aim != tree and after is None:  # its rules may ignore what it has besides
+                done.tree = self.root.scan(state)
             state["tree"] = aim
             self._note(state, session, done.tree, always=True, restored=after is None)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
@@ -626,10 +627,10 @@ class Operations:
         appeared = {tuple(path.split("/")) for path in state.get("appeared", ())}
         if not appeared:
             return tree
-        there, left = flatten(self.store, now), Left(self.store, tree, strict=True)
+        there = flatten(self.store, now)
         aim = Merge(flatten(self.store, tree, left=True))
         for place in sorted(there):
-            if is_within(place, appeared) and place not in aim.flat and left.knows(place):
+            if place not in aim.flat and is_within(place, appeared):
                 aim.take(place, there[place], there)
         return self._built(aim)
 

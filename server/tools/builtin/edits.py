@@ -12,7 +12,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from ...strict_json import dumps
 from ..decorators import PATH, Context, ToolError, tool
 from ..workspace import changeable
-from .files import folder_lock, lines_of, read_text, shorten_line, write_text
+from .files import folder_lock, lines_of, read_text, replacement_notes, shorten_line, write_text
 from .nearest import line_list, nearest, nearest_lines
 from .patch import apply_patch, is_crlf
 
@@ -76,6 +76,7 @@ def _change(target: Path, path: str, edits: Sequence[Edit], patch: str) -> dict[
     else:
         after, found["replaced"], notes = apply_edits(text or "", edits, path)
     if after is not None:
+        notes += replacement_notes(target)
         write_text(target, after, path, encoding, errors)
         if text is None:
             found["created"] = True

@@ -65,9 +65,12 @@ def write_file(
     ctx: Context, path: _Path, content: Annotated[str, "The whole new content"]
 ) -> dict[str, Any]:
     """Write a text file, replacing what was there; folders are made as needed."""
-    replaced = write_text(changeable(ctx, path), content, path)
+    target = changeable(ctx, path)
+    notes = replacement_notes(target)
+    replaced = write_text(target, content, path)
     ctx.attach(path)
-    return {"path": path, "bytes": len(content.encode()), "replaced": replaced}
+    found = {"path": path, "bytes": len(content.encode()), "replaced": replaced}
+    return found | ({"notes": notes} if notes else {})
 
 
 @tool(read_only=True, parallel_safe=True)
@@ -173,6 +176,23 @@ def read_text(target: Path, path: str, errors: str = "replace") -> tuple[str, st
         return data.decode(encoding, errors), encoding
     except UnicodeDecodeError as error:
         raise ToolError(f"{path} is not all {encoding}: {error.reason}; use shell") from None
+
+
+def replacement_notes(target: Path) -> list[str]:
+    """Return what the text of a file does not show and replacing it loses or ignores."""
+    try:
+        about = target.stat()
+        names = os.listxattr(target) if hasattr(os, "listxattr") else []
+    except OSError:
+        return []
+    notes = []
+    if not about.st_mode & 0o222:
+        notes.append("the file was read-only, and is again")
+    if about.st_nlink > 1:
+        notes.append("it is another file under its other names now (hard links): they keep the old")
+    if names:
+        notes.append(f"its extended attributes are gone: {', '.join(names)}")
+    return notes
 
 
 def write_text(

@@ -53,6 +53,18 @@ class Writing(Case):
                 )
                 self.assertEqual(edit_file(CTX, name, name, "x")["replaced"], 1)
 
+    def test_what_replacing_loses_is_said(self) -> None:
+        (self.root / "f").write_text("a")
+        self.assertNotIn("notes", write_file(CTX, "f", "ab"))
+        os.link("f", "other")
+        (self.root / "f").chmod(0o444)
+        edited = edit_file(CTX, "f", "a", "c")
+        self.assertIn("read-only", edited["notes"][0])
+        self.assertIn("hard links", edited["notes"][1])
+        self.assertEqual((self.root / "f").stat().st_mode & 0o777, 0o444)
+        self.assertEqual((self.root / "other").read_text(), "ab")
+        self.assertEqual(len(write_file(CTX, "f", "d")["notes"]), 1)
+
     def test_both_are_offered_to_the_person(self) -> None:
         said: list[dict[str, object]] = []
         ctx = Context({}, said.append)
