@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..tooling import tools
 from . import walks
 from .fault_proxy import Fault, FaultProxy
 from .test_server_settings import OwnServer
@@ -82,12 +83,12 @@ def table() -> list[tuple[str, str]]:
 class Line:
     """A server with a folder behind a line, and what the walk may ask for."""
 
-    def __init__(self, stack: ExitStack, speed: float = SPEED) -> None:
+    def __init__(self, stack: ExitStack, speed: float = SPEED, tree: Path = tools.ROOT) -> None:
         notes = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-notes-")))
         notes.chmod(0o777)
         (notes / "README.md").write_text("# Notes\n")
         folders = {"notes": {"path": str(notes), "mode": "overlay"}}
-        self.server = OwnServer(stack, {"server": {"folders": folders}})
+        self.server = OwnServer(stack, {"server": {"folders": folders}}, tree)
         place = urlsplit(self.server.url)
         self.proxy = FaultProxy(place.hostname or "", place.port or 0, speed)
         stack.enter_context(self.proxy)
@@ -194,6 +195,7 @@ def main() -> int:
     parser.add_argument("browser", choices=("chromium", "firefox"))
     parser.add_argument("action", nargs="*", help="all, if none is named")
     parser.add_argument("--fault", action="append", choices=FAULTS)
+    parser.add_argument("--sample", action="store_true", help="only the rows that are a test")
     parser.add_argument("--walk", action="store_true", help="not the table, but the long walk")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
@@ -202,18 +204,19 @@ def main() -> int:
         walked = work(options.browser, options.seconds, options.seed)
         print(walked.error or f"the sessions are the same; {walked.steps['on the bad line']}")
         return bool(walked.error)
+    groups = [[row for row in table() if row[0] == action] for action in options.action or ACTIONS]
     red = total = 0
-    for action in options.action or ACTIONS:
-        rows = [row for row in table() if row[0] == action and row[1] in (options.fault or FAULTS)]
+    for group in [list(SAMPLE)] if options.sample else groups:
+        rows = [row for row in group if options.sample or row[1] in (options.fault or FAULTS)]
         steps, error = go(options.browser, rows)
         total += len(steps)
+        red += sum(map(bool, steps.values()))
         for name, broken in steps.items():
-            red += bool(broken)
             for words in broken:
                 print(f"{name}: {words}", flush=True)
         if error:
-            print(f"{action}: the walk ended: {error}", flush=True)
             red += 1
+            print(f"the walk ended: {error}", flush=True)
     print(f"{total} rows, {red} red")
     return bool(red)
 

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from ..tooling import tools
 from ..tooling.child import Child
 from . import walks
 from .folder_servers import OrderedModel
@@ -103,9 +104,13 @@ class KeyedModel(OrderedModel):
 
 
 class OwnServer:
-    """A server with an empty home, or with `config` in it, and with what it needs beside it."""
+    """A server with an empty home, or with `config` in it, and with what it needs beside it.
 
-    def __init__(self, stack: ExitStack, config: Any = None) -> None:
+    `tree`: the checkout that it is started from.
+    """
+
+    def __init__(self, stack: ExitStack, config: Any = None, tree: Path = tools.ROOT) -> None:
+        self._tree = tree
         self.top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-own-")))
         self.home, self.site = self.top / "home", self.top / "site"
         self.site.mkdir()
@@ -126,7 +131,7 @@ class OwnServer:
         """Start the server; at the port of before, if it ran before."""
         command = [sys.executable, "-m", "server", "--home", str(self.home)]
         env = {"HOME": str(self.top), "YAA_SERVER__DISCOVER": "false"}
-        self._child = Child([*command, "--port", str(self.port)], env=env)
+        self._child = Child([*command, "--port", str(self.port)], cwd=self._tree, env=env)
         found = self._child.wait_for(r"(https?://[^/\s]+:(\d+))/", 60)
         self._child.wait_for(r"^  ready ", 60)
         self.url, self.port = found[1], int(found[2])
