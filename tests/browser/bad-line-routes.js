@@ -49,6 +49,7 @@ async function main() {
       over: 'PUT /workspaces',
       async press(id) {
         const work = files(line, id).upload('a', new Blob(['mine']))
+        work.catch(() => {}) // it is waited for below
         await put(id, 'agent', 'the agent’s')
         return work
       },

@@ -60,6 +60,7 @@ class FaultProxy:
         self._faults: list[Fault] = []
         self._writers: set[asyncio.StreamWriter] = set()
         self._ready = threading.Event()
+        self._healed: asyncio.Event
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="bad-line")
 
     def __enter__(self) -> FaultProxy:

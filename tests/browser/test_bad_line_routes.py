@@ -70,7 +70,10 @@ def go(
                     for words in message["broken"]:
                         note(f"{message['row']}: {words}")
                     continue
-                {"fault": line.fault, "heal": line.heal}[message["ask"]](*message["given"])
+                if message["ask"] == "fault":
+                    line.fault(*message["given"])
+                else:
+                    line.heal()
                 print("{}", file=process.stdin, flush=True)
     return found
 
