@@ -1,7 +1,7 @@
 /**
  * A person works for minutes on a line that changes its fault every few seconds, and presses what the page offers. Then the
  * same turns on a good line: the two sessions are the same but for ids, times and how often was tried. The job: {url, direct,
- * key, seconds, speed}, of a server and a line as in test_bad_line.py.
+ * key, seconds, speed}, of a server and a line as in bad_line.py.
  */
 import { main } from "./driver.mjs";
 

@@ -2,7 +2,7 @@
  * The table of a bad line: each row is something that a person does, while one kind of request meets one fault. Afterwards the
  * line is good again, and four things must hold: nothing the person made is lost; no setting is ignored; nothing that was said
  * is false; something can be done without a reload. The job: {url, direct, key, site, speed, rows: [{action, fault}]}, of a
- * server and a line as in test_bad_line.py. A row that fails is told, and the next one begins with a fresh page.
+ * server and a line as in bad_line.py. A row that fails is told, and the next one begins with a fresh page.
  */
 import { main } from "./driver.mjs";
 import { parts } from "./server-parts.mjs";

@@ -1,8 +1,8 @@
 """What a person does on a bad line: a table of action × route × fault, each row with four checks.
 
-A sample of the table is a test. All of it, or one action, or only some faults, in one browser:
+All of it, or one action, or only some faults, in one browser:
 
-    python3 -m tests.browser.test_bad_line chromium [ACTION] [--fault LABEL]
+    python3 -m tests.browser.bad_line chromium [ACTION] [--fault LABEL]
 
 With --walk a person works for --seconds on a line that changes its fault every five seconds, and
 the session at the end is that of a good line.
@@ -16,7 +16,6 @@ import random
 import sys
 import tempfile
 import threading
-import unittest
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -181,21 +180,13 @@ def work(browser: str, seconds: float, seed: int) -> walks.Walked:
         return walks.walk("bad-line-walk.mjs", browser, job, asks)
 
 
-class BadLine(walks.Both):
-    def check(self, browser: str) -> None:
-        steps, error = go(browser, list(SAMPLE))
-        self.assertEqual(error, "")
-        self.assertEqual({name: broken for name, broken in steps.items() if broken}, {})
-        self.assertEqual(len(steps), len(SAMPLE))
-
-
 def main() -> int:
     """Walk through the table, and print its red rows."""
-    parser = argparse.ArgumentParser(prog="python3 -m tests.browser.test_bad_line")
+    parser = argparse.ArgumentParser(prog="python3 -m tests.browser.bad_line")
     parser.add_argument("browser", choices=("chromium", "firefox"))
     parser.add_argument("action", nargs="*", help="all, if none is named")
     parser.add_argument("--fault", action="append", choices=FAULTS)
-    parser.add_argument("--sample", action="store_true", help="only the rows that are a test")
+    parser.add_argument("--sample", action="store_true", help="a row of each kind")
     parser.add_argument("--walk", action="store_true", help="not the table, but the long walk")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
@@ -222,6 +213,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1] in ("chromium", "firefox"):
-        sys.exit(main())
-    unittest.main()
+    sys.exit(main())
