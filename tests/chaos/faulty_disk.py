@@ -33,7 +33,7 @@ class Refusal:
         """Count a call. Raises OSError."""
         self.calls += 1
         if self.first <= self.calls < self.first + self.count:
-            raise OSError(self.number, os.strerror(self.number))
+            raise OSError(self.number, os.strerror(self.number), "a file")
 
 
 @contextlib.contextmanager
