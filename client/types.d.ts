@@ -101,7 +101,7 @@ interface Totals {
 // -- io --
 
 interface Failure {
-  name: 'ApiError'; kind: 'network' | 'busy' | 'foreign' | 'refused' | 'cut' | 'aborted'
+  name: 'ApiError' | 'NotLoaded'; kind: 'network' | 'busy' | 'foreign' | 'refused' | 'cut' | 'aborted'
   /** 0 where the server has not said it */
   status: number; code: string; message: string
   pointer: string; errors: { pointer: string; detail: string }[]; retryAfter: number | null; url: string
@@ -149,6 +149,8 @@ interface RunState {
   reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'failed'
   attempt: number
   resumed: number
+  /** when it began to wait for an answer */
+  since?: number
   wait_ms?: number
   retry_at?: number
   error?: Failure

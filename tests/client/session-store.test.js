@@ -416,10 +416,28 @@ test('a mistake of ours as a run begins leaves nothing running, and it can be tr
   const here = await page({ prepare: () => { if (!said.length) throw new Error('a mistake') } })
   begin(here)
   await until(() => said.length && !isActive(here.entry))
-  assert.deepStrictEqual([said, here.entry.state.reason, here.kept.get('yaa.running')], [['a mistake'], 'stopped', '[]'])
+  assert.deepStrictEqual([said, here.entry.state.reason, here.entry.state.error.message, here.kept.get('yaa.running')], [['a mistake'], 'gave_up', 'a mistake', '[]'])
+  assert.deepStrictEqual(spoken(await here.store.get(here.entry.session.id)), WHOLE.slice(0, 1), 'what was said is stored')
   here.sessionStore.retry(here.entry)
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
+})
+
+test('a script that never comes: what was said is stored and listed before it is asked for, and can be stopped', async () => {
+  const seen = []
+  const here = await page({ prepare: async (session) => {
+    seen.push(spoken(await here.store.get(session.id)), here.kept.get('yaa.running'))
+    await new Promise(() => {})
+  } })
+  begin(here)
+  await until(() => seen.length === 2)
+  assert.deepStrictEqual(seen, [WHOLE.slice(0, 1), JSON.stringify([here.entry.session.id])])
+  await until(() => here.sessionStore.heads().length)
+  assert.deepStrictEqual(here.sessionStore.heads().map(({ id }) => id), [here.entry.session.id])
+  assert.ok(here.entry.state.since > 0, 'since when it waits')
+  here.entry.run.stop()
+  await until(() => !isActive(here.entry))
+  assert.deepStrictEqual([here.entry.state.reason, here.server.posted.length], ['stopped', 0])
 })
 
 test('what is brought back takes the place of what is open, but not under a run', async () => {

@@ -58,10 +58,6 @@ yaa.define('i18n/en', [], () => {
     'fail.title.server': 'The server does not answer',
     'fail.title.key': 'The server needs a key',
     'fail.title.other': 'Something went wrong',
-    'fail.server': 'Nothing answers at {url}. Is it running? Start it with “{command}” and check the address.',
-    'fail.key': 'Open a link of the server: “{command} link” prints one. Or paste a key.',
-    'fail.keyRefused': 'The server does not know this key. “{command} link” prints a link that signs in.',
-    'fail.signIn': 'Sign in',
     'fail.retry': 'Try again',
 
     // why a request failed
@@ -88,6 +84,7 @@ yaa.define('i18n/en', [], () => {
     'compose.tune': 'Effort, temperature, length …',
     'compose.auto': 'server’s choice',
     'compose.superseded': 'Sending withdraws the open question.',
+    'compose.goesUp': 'The files go up first. The message is kept as a draft until they are there.',
 
     'thread.label': 'Messages',
     'thread.toEnd': 'Jump to the end',
@@ -105,7 +102,7 @@ yaa.define('i18n/en', [], () => {
     'think.done': 'Thoughts',
 
     // branches and edits
-    'later.failed': 'A part of the page could not be loaded: {detail}',
+    'later.failed': 'A part of the page could not be loaded. Check the connection, then try again.',
     'later.updated': 'The server was updated. Reload the page to go on; what you wrote stays.',
     'later.reload': 'Reload',
     'branch.edit': 'Edit',

@@ -58,10 +58,6 @@ yaa.define('i18n/zh', [], () => {
     'fail.title.server': '服务器没有回应',
     'fail.title.key': '服务器需要密钥',
     'fail.title.other': '出了点问题',
-    'fail.server': '{url} 没有回应。它在运行吗？用“{command}”启动它，并检查地址。',
-    'fail.key': '请打开服务器的链接：“{command} link” 会打印一个。也可以粘贴密钥。',
-    'fail.keyRefused': '服务器不认识这个密钥。“{command} link” 会打印用于登录的链接。',
-    'fail.signIn': '登录',
     'fail.retry': '重试',
 
     'io.aborted': '已停止。',
@@ -87,6 +83,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.tune': '推理强度、温度、长度…',
     'compose.auto': '服务器选择',
     'compose.superseded': '发送会撤回未回答的问题。',
+    'compose.goesUp': '正在先上传文件；上传完成前，消息会作为草稿保留。',
 
     'thread.label': '消息',
     'thread.toEnd': '跳到末尾',
@@ -104,7 +101,7 @@ yaa.define('i18n/zh', [], () => {
     'think.done': '思考过程',
 
     // branches and edits
-    'later.failed': '页面的一部分无法加载：{detail}',
+    'later.failed': '页面的一部分未能加载。请检查网络连接，然后重试。',
     'later.updated': '服务器已更新。请重新加载页面后继续，已输入的内容会保留。',
     'later.reload': '重新加载',
     'branch.edit': '编辑',

@@ -8,7 +8,7 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
   const MOST_LISTED = 10_000
   /** A piece that did not arrive is sent again after so long. */
   const PAUSES_MS = [300, 1000, 3000, 8000]
-  /** The server may look through a large folder before it says a word. */
+  /** The server may write to a large folder before it says a word. */
   const SILENCE_MS = 120_000
 
   /**
@@ -26,13 +26,13 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
     }
 
     /** @param {string} route @param {Record<string, any>} [query] @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
-    const ask = (route, query, options) => api.ask(address(route, query), { silence: SILENCE_MS, ...options })
+    const ask = (route, query, options) => api.ask(address(route, query), options)
 
     /** @param {string} method @param {string} route @param {Record<string, any>} query @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
     const change = (method, route, query, options) => once(`${method} ${api.base}${address(route, query)}`, (headers) => ask(route, query, { method, headers, retry: true, ...options }))
 
     /** @param {string} route @param {any} body @returns {Promise<any>} */
-    const post = (route, body) => change('POST', route, {}, { body })
+    const post = (route, body) => change('POST', route, {}, { body, silence: SILENCE_MS })
 
     /** @type {Workspace['list']} */
     const list = (path, options = {}) => ask('files', { path: path || undefined, ...options })

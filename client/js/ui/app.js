@@ -6,7 +6,7 @@ yaa.define('ui/app', [
   'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop', 'io/settings', 'io/api',
 ], (
   { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop, { linkOf }, { speak },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop, { linkOf }, { speak },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -103,7 +103,7 @@ yaa.define('ui/app', [
       const typed = app.views?.composer.read()
       const thread = threadView(actions)
       const views = {
-        thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
+        thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failureView(actions),
         settings: /** @type {any} */ (null), notes: noticesView(actions),
       }
       app.views = views
@@ -269,10 +269,11 @@ yaa.define('ui/app', [
         sessionStore.setTemporary(app.current, on)
         address(app.current.session)
       },
-      send(text) {
-        app.views.thread.follow()
-        if (isBusy(app.current)) app.queue.add(text)
-        else sessionStore.send(app.current, text)
+      send(text, id = app.current.session.id) {
+        const entry = sessionStore.entry(id) ?? app.current
+        if (entry === app.current) app.views.thread.follow()
+        if (isBusy(entry)) app.queue.add(text, entry.session)
+        else sessionStore.send(entry, text)
       },
       stop: () => app.current.run?.stop(),
       goOn: () => sessionStore.retry(app.current),
@@ -328,7 +329,7 @@ yaa.define('ui/app', [
   }
 
   /** @param {Error | null} error */
-  const lacking = (error) => error && failures().then((one) => one.report(error), () => toast(t('later.failed', { detail: error.message }), { bad: true }))
+  const lacking = (error) => error && failures().then((one) => one.report(error), () => toast(t('later.failed'), { bad: true }))
 
   /** @param {App} app @param {SignInLink} link */
   const signIn = (app, link) => yaa.load('sign-in').then(() => yaa.use('ui/sign-in').take(app, link))

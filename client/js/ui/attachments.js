@@ -73,11 +73,12 @@ yaa.define('ui/attachments', [
       changed()
     }
 
-    /** The parts to send; null where some cannot go, which is said. @returns {Promise<any[] | null>} */
-    async function placed() {
+    /** The parts to send; null where some cannot go, which is said. @param {AbortSignal} signal @returns {Promise<any[] | null>} */
+    async function placed(signal) {
       try {
-        return await placing.place(app, all)
+        return await placing.place(app, all, signal)
       } catch (error) {
+        if (signal.aborted) return null
         toast(t('attach.unplaced', { detail: /** @type {any} */ (error).message }), { bad: true })
         return null
       }

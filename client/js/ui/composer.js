@@ -38,7 +38,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const badge = h('button.badge', { type: 'button', hidden: true, title: t('demo.note'), onclick: () => commands.run('connect') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
     const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
-    const note = h('p.composer-note', { hidden: true }, t('compose.superseded'))
+    const note = h('p.composer-note', { hidden: true, role: 'status' })
     const status = statusLine(actions)
     const stay = (/** @type {Event} */ event) => event.preventDefault()
     const form = h('form.composer', { onsubmit: stay, onclick: focusArea },
@@ -54,6 +54,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     let unkept = 0
     /** @type {Session | null} */ let session = null
     addEventListener('pagehide', () => rest && keep())
+    /** Drafts whose files go up before they are sent. @type {Map<string, AbortController>} */
+    const placing = new Map()
     /** The files of each draft. @type {Map<string, any>} */
     const trays = new Map()
     /** Files that are being read. @type {Promise<any>} */ let coming = Promise.resolve()
@@ -104,7 +106,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const isEmpty = () => !area.value.trim() && (trays.get(current)?.isEmpty() ?? true)
 
     function draw() {
-      const stop = busy
+      const goesUp = placing.has(current)
+      const stop = busy || goesUp
       const label = t(stop ? 'compose.stop' : 'compose.send')
       if (button.dataset.is !== label) {
         button.dataset.is = label
@@ -115,7 +118,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       }
       button.disabled = !stop && isEmpty()
       attr(area, 'dir', fromRight(area.value) ? 'auto' : null)
-      hide(note, !waits || busy || isEmpty())
+      text(note, t(goesUp ? 'compose.goesUp' : 'compose.superseded'))
+      hide(note, !goesUp && (!waits || busy || isEmpty()))
     }
 
     async function oninput() {
@@ -146,7 +150,8 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     /** Ignore the second click of a double click: it hits what has just become the other button. @param {MouseEvent} event */
     function press(event) {
       if (event.detail === 2) return
-      if (busy) actions.stop()
+      if (placing.has(current)) placing.get(current)?.abort()
+      else if (busy) actions.stop()
       else send()
     }
 
@@ -154,19 +159,33 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       const id = current
       await coming // what was dropped here goes along
       const words = area.value.trim()
-      if (isEmpty() || id !== current || area.readOnly) return // while a run is on it waits its turn
+      if (isEmpty() || id !== current || placing.has(id)) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
         await slashMenu()
         if (await slash?.submit(words) || area.value.trim() !== words) return
       }
-      area.readOnly = true
-      const files = await (trays.get(id)?.placed() ?? [])
-      area.readOnly = false
-      if (!files || id !== current) return
-      clear()
-      trays.get(current)?.clear()
+      const to = session?.id
+      const tray = trays.get(id)
+      const files = tray?.isEmpty() ?? true ? [] : await placed(id, tray)
+      if (!files) return
+      if (id !== current) actions.draft('', id)
+      else if (area.value.trim() === words) clear()
+      tray?.clear()
       history.reset()
-      actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words)
+      actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words, to)
+    }
+
+    /** Puts the files of a draft where they belong; until then it is a draft, and can be stopped. @param {string} id @param {any} tray @returns {Promise<any[] | null>} */
+    async function placed(id, tray) {
+      keep()
+      const control = new AbortController()
+      const stopped = new Promise((resolve) => { control.signal.onabort = () => resolve(null) })
+      placing.set(id, control)
+      draw()
+      const files = await Promise.race([tray.placed(control.signal), stopped])
+      placing.delete(id)
+      draw()
+      return files
     }
 
     function clear() {

@@ -1,12 +1,6 @@
-// The connection to the server: one line when it works, four checks when it does not. A browser tells a page only
-// "failed", so io/connection-diagnosis tries step by step.
+// The connection to the server in one line, and an empty session around it. What is wrong with it is ui/failure-panel's.
 
-yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr, fill }, { t }) => {
-  /** In the order in which a person can do something about them. */
-  const CHECKS = ['server', 'key', 'cors', 'permission']
-  /** What the failure itself says best. */
-  const SAID = new Set(['slow', 'busy', 'foreign', 'cut', 'other'])
-  const TONES = { ok: '.good', bad: '.bad', unknown: '' }
+yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { t }) => {
   const STARTERS = [['hello', 'spark'], ['tool', 'hand'], ['question', 'question'], ['code', 'pencil']]
 
   /** @param {any} server `{url, checking, ok, failure}` @returns {'good' | 'bad' | 'warn' | ''} */
@@ -39,60 +33,34 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
     return { el, update }
   }
 
-  /** What is wrong and what to do about it. A missing key is asked for right here. @param {import('./types').Actions} actions */
-  function failurePanel(actions) {
-    const title = h('h3')
-    const reason = h('p')
-    const sign = h('div')
-    const checks = h('ul.checks')
-    const key = keyForm(actions)
-    const buttons = h('div.ask-actions', null,
-      h('button.button.primary', { type: 'button', onclick: () => actions.connect() }, icon('retry'), t('fail.retry')),
-      h('button.button', { type: 'button', onclick: () => actions.openSettings('server') }, icon('tune'), t('settings.title')))
-    const el = h('section.card.failure', { hidden: true, role: 'group' },
-      h('div.ask-head', null, sign, h('div', null, title, reason)), checks, key, buttons)
-    let drawn = ''
+  /** What is wrong: a line, until the script of the panel is there (ui/failure-panel). @param {import('./types').Actions} actions */
+  function failureView(actions) {
+    const el = h('p.problem', { role: 'alert', hidden: true })
+    /** @type {any} */ let panel = null
+    /** @type {any} */ let last = null
+
+    async function bring() {
+      panel = { update() {} }
+      try {
+        await yaa.load('connection-diagnosis')
+        panel = yaa.use('ui/failure-panel').failurePanel(actions)
+        el.replaceWith(panel.el)
+        panel.update(last)
+      } catch {
+        panel = null
+      }
+    }
 
     /** @param {any} state */
-    function update({ server }) {
-      const { failure } = server
-      el.hidden = !failure
-      if (!failure || drawn === JSON.stringify(server)) return
-      drawn = JSON.stringify(server)
-      const needsKey = failure.kind === 'key'
-      attr(el, 'data-tone', needsKey ? 'ask' : 'bad')
-      fill(sign, icon(needsKey ? 'key' : 'alert'))
-      text(title, t(`fail.title.${failure.kind}`))
-      const refused = needsKey && server.hasKey
-      text(reason, failure.detail && SAID.has(failure.kind) ? failure.detail : t(refused ? 'fail.keyRefused' : `fail.${failure.kind}`, { url: server.url, command: server.command }))
-      attr(el, 'aria-label', title.textContent)
-      fill(checks, failure.checks ? CHECKS.map((name) => checkRow(name, failure.checks[name] ?? 'unknown')) : []) // their words come with what finds them out
-      checks.hidden = needsKey
-      key.hidden = !needsKey
-      buttons.hidden = needsKey
+    function update(state) {
+      last = state
+      el.hidden = !state.server.failure
+      if (state.server.failure && !panel) bring()
+      if (panel) panel.update(state)
+      text(el, state.server.failure?.detail ?? '')
     }
 
     return { el, update }
-  }
-
-  /** @param {string} name @param {'ok' | 'bad' | 'unknown'} health */
-  function checkRow(name, health) {
-    const words = h('span', null, h('b', null, t(`fail.check.${name}`)), ' ', h('span.why', null, t(`fail.${health}`)))
-    return h('li', null, h(`span.dot${TONES[health]}`), words)
-  }
-
-  /** @param {import('./types').Actions} actions */
-  function keyForm(actions) {
-    const label = t('settings.key')
-    const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': label, placeholder: label })
-    /** @param {Event} event */
-    function onsubmit(event) {
-      event.preventDefault()
-      const key = input.value.trim()
-      if (key) actions.set({ key })
-      input.value = ''
-    }
-    return h('form.inline-row', { onsubmit }, input, h('button.button.primary', { type: 'submit' }, t('fail.signIn')))
   }
 
   /** An empty session: a few things to try, and whether everything is ready. @param {import('./types').Actions} actions */
@@ -109,5 +77,5 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text, attr
     return { el, update: (/** @type {import('./types').State} */ state) => line.update(state.server) }
   }
 
-  return { firstLine, failurePanel, emptyView, toneOf, wordsOf }
+  return { firstLine, failureView, emptyView, toneOf, wordsOf }
 })

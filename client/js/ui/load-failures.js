@@ -16,7 +16,7 @@ yaa.define('ui/load-failures', ['ui/popup', 'ui/i18n'], ({ toast }, { t }) => {
 
   /** @param {Error & {address?: string}} error of `yaa.load` */
   async function report(error) {
-    if (!await outdated(error.address ?? '')) toast(t('later.failed', { detail: error.message }), { bad: true })
+    if (!await outdated(error.address ?? '')) toast(t('later.failed'), { bad: true })
   }
 
   /** @param {string} address @returns {Promise<boolean>} the server has another version, and it was said lately */

@@ -7,6 +7,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
   /** Events that change more than the thread. */
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
+  const begun = () => ({ ...BEGUN, since: Date.now() })
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
 
   /**
@@ -129,18 +130,23 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     /** Run once, from start to rest: `going`. The state is for display. @param {Entry} entry */
     const run = (entry) => (entry.going ??= perform(entry).catch(broken).then((end) => rest(entry, end)))
 
-    /** A mistake of ours leaves nothing running. @param {Error} error */
+    /** A script that did not come, or a mistake of ours, leaves nothing running. @param {any} error @returns {RunState} */
     function broken(error) {
       console.error(error)
-      return STOPPED
+      return { ...STOPPED, reason: 'gave_up', error }
     }
 
     /** @param {Entry} entry @returns {Promise<RunState | null>} how it ended; null: another tab has it */
     async function perform(entry) {
       const { id } = entry.session
-      entry.state = BEGUN
+      entry.state = begun()
       let stopped = false
-      entry.run = unsent(() => { stopped = true })
+      let giveUp = () => {}
+      const stopping = new Promise((resolve) => { giveUp = () => resolve(null) })
+      entry.run = unsent(() => {
+        stopped = true
+        giveUp()
+      })
       onChange(id, true) // with the next frame: what was said, and the way to stop it
       const release = await lock.acquire(`session ${id}`)
       if (!release) return null
@@ -148,9 +154,12 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         await takeOver(entry)
         sessions.markContinued(entry.session)
         settle(entry)
-        await prepare(entry.session)
-        for (const hook of hooks) hook.onStart(entry)
+        // stored before the first script or request that it needs
         if (!isTemporary(entry.session)) remember(id, true)
+        await save(entry.session)
+        refresh().then(() => onChange(id, true))
+        await Promise.race([prepare(entry.session), stopping])
+        for (const hook of hooks) hook.onStart(entry)
         const free = !stopped && await slot(entry)
         if (!free) return STOPPED
         entry.run = stream.start(entry.session, {
@@ -211,7 +220,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         urgent: sessions.answeredInterrupts(session).length > 0,
         onWait: () => {
           onState(entry, { ...BEGUN, reason: 'queued' })
-          save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
+          save(session).then(() => changed(session.id)) // with its settings; it may wait for long
         },
       })
       entry.run = unsent(waiting.cancel)

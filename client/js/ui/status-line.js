@@ -42,7 +42,8 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
   function restLine(session, { reason, error }) {
     if (reason === 'stopped') return stoppedLine(session)
     if (reason !== 'gave_up' && reason !== 'refused') return null
-    const text = [t('run.failed'), error?.message].filter(Boolean).join(' ')
+    const why = error?.name === 'NotLoaded' ? t('later.failed') : error?.message
+    const text = [t('run.failed'), why].filter(Boolean).join(' ')
     return { text, tone: 'bad', icon: 'alert', action: t('run.retry') }
   }
 

@@ -81,7 +81,7 @@ export type How = 'pushState' | 'replaceState'
 
 /** What views can do; made in ui/app. */
 export interface Actions {
-  send(text: string): void
+  send(text: any, id?: string): void
   stop(): void
   goOn(): void
   answer(id: string, answer: Answer | null): void
@@ -317,11 +317,12 @@ declare global {
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
     'ui/connection-checks': {
-      failurePanel(actions: Actions): View<State>
+      failureView(actions: Actions): View<State>
       emptyView(actions: Actions): View<State>
       toneOf(server: ServerState): string
       wordsOf(server: ServerState): string
     }
+    'ui/failure-panel': { failurePanel(actions: Actions): View<State> }
     'ui/approve-all': { allBar(actions: Actions): { el: any; update(interrupts: any[]): void } }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
     'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }

@@ -22,12 +22,12 @@ yaa.define('ui/files/attached-files', ['core/attachments'], ({ filePart, LIMITS 
 
   /**
    * The parts of a message; its files are in the workspace then, if they may.
-   * @param {any} app @param {Attached[]} all @returns {Promise<any[]>} rejects if one that only the workspace can hold did not arrive
+   * @param {any} app @param {Attached[]} all @param {AbortSignal} [signal] @returns {Promise<any[]>} rejects if one that only the workspace can hold did not arrive
    */
-  async function place(app, all) {
+  async function place(app, all, signal) {
+    const entry = app.current // another one may be opened meanwhile
     if (!all.some((one) => one.file) || !await isOffered(app)) return all.map(inMessage)
     const files = await sessionFiles()
-    const entry = app.current
     const routes = files.routesOf(app, entry.session)
     const parts = []
     /** @type {any} */ let answer = null
@@ -35,12 +35,12 @@ yaa.define('ui/files/attached-files', ['core/attachments'], ({ filePart, LIMITS 
       const taken = await namesIn(routes)
       for (const one of all) {
         const path = `${FOLDER}/${freeName(one.name, taken)}`
-        if (one.file) answer = await routes.upload(path, one.file)
+        if (one.file) answer = await routes.upload(path, one.file, { signal })
         parts.push(...(one.file ? withPath(one, path) : [inMessage(one)]))
       }
       return parts
     } catch (error) {
-      if (all.every((one) => one.part)) return console.warn(error), all.map(inMessage) // it goes with the message alone
+      if (!signal?.aborted && all.every((one) => one.part)) return console.warn(error), all.map(inMessage) // it goes with the message alone
       throw error
     } finally {
       files.adopt(app, entry, answer?.tree)
