@@ -145,12 +145,14 @@ type Whose = 'mine' | 'over' | 'held'
 interface Channel { send(message: Json): void; listen(callback: (message: any) => void): () => void }
 
 interface RunState {
-  phase: 'idle' | 'posting' | 'streaming' | 'lost' | 'interrupted' | 'done'
+  phase: 'idle' | 'posting' | 'streaming' | 'stopping' | 'lost' | 'interrupted' | 'done'
   reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'failed'
   attempt: number
   resumed: number
-  /** when it began to wait for an answer */
+  /** when it began to wait for an answer; while it streams, the last sign of the server */
   since?: number
+  /** The server has not confirmed the stop; why, where it said so. */
+  unconfirmed?: string
   wait_ms?: number
   retry_at?: number
   error?: Failure

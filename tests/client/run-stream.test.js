@@ -29,7 +29,7 @@ const spoken = (session) => session.messages.filter((message) => !message.open).
 const phases = (states) => states.map((state) => state.phase + (state.reason ? `/${state.reason}` : ''))
 const reply = (status, body, headers = {}) => () => new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json', ...headers } })
 /** Between attempts; not for an answer to begin. */
-const waited = ({ asked }) => asked.filter((ms) => ms !== 45_000)
+const waited = ({ asked }) => asked.filter((ms) => ms !== 45_000 && ms !== 10_000)
 const WHOLE = ['user: list the files', 'assistant: Let me look.', 'tool: a.txt\nb.txt', 'assistant: There are two files. 你好']
 
 test('two runs without trouble', async () => {
@@ -152,7 +152,7 @@ test('nobody there: it gives up soon, and keeps the message', async () => {
   const timers = quickTimers()
   const state = await begin({ timers }).done
   assert.deepStrictEqual([state.phase, state.reason], ['interrupted', 'gave_up'])
-  assert.deepStrictEqual(waited(timers), [500, 1000])
+  assert.deepStrictEqual(waited(timers), [1000, 2000])
   assert.deepStrictEqual(phases(states), ['posting', 'lost', 'posting', 'lost', 'posting', 'interrupted/gave_up'])
   assert.strictEqual(canonical(await store.get('s1')), canonical(session))
   assert.strictEqual(sessions.stopReason(session).kind, 'ready')
@@ -189,7 +189,7 @@ test('busy, or still running there: it waits as long as it is told', async () =>
     const timers = quickTimers()
     const state = await begin({ timers }).done
     assert.strictEqual(state.reason, 'awaiting')
-    assert.deepStrictEqual(waited(timers), [wait, wait])
+    assert.deepStrictEqual(waited(timers), [wait, Math.max(wait, 2000)])
     assert.strictEqual(states[1].error.code, code)
     assert.deepStrictEqual(spoken(session), WHOLE.slice(0, 2))
   }
@@ -249,11 +249,76 @@ test('stopped at a server that cannot be asked: it hangs up', async () => {
   }
 })
 
+test('a stop is sent whatever has been heard, shows nothing more, and is done when the server says so', async () => {
+  const refuse = () => { throw new TypeError('fetch failed') }
+  const rows = [ // how the server takes it, whether an answer has begun, what is said then
+    ['confirms', undefined, true, undefined], ['confirms', undefined, false, undefined], ['cannot be asked', refuse, true, ''], ['cannot be asked', refuse, false, ''],
+    ['runs it for another', () => Response.json({ stopped: false, detail: 'Another key’s.' }), true, 'Another key’s.'],
+    ['comes back', (n) => (n < 3 ? refuse() : Response.json({ stopped: true })), false, undefined],
+  ]
+  for (const [name, take, begun, unconfirmed] of rows) {
+    const { server, session, states, begin } = setting()
+    if (take) server.limits = [5] // and its line breaks
+    let asked = 0
+    const real = server.stop
+    server.stop = (options) => (asked += 1, take ? take(asked) : real(options))
+    if (!begun) server.instead = [({ options: { signal } }) => new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)) })]
+    let shown = ''
+    const run = begin({
+      onEvent: (event) => {
+        if (!begun || event.type !== 'TEXT_MESSAGE_CONTENT') return
+        run.stop()
+        shown = session.messages.at(-1).content
+      },
+    })
+    if (!begun) setTimeout(() => run.stop(), 5)
+    const state = await run.done
+    assert.deepStrictEqual([state.phase, state.reason, state.unconfirmed], ['interrupted', 'stopped', unconfirmed], name)
+    assert.strictEqual(asked, name === 'comes back' ? 3 : take === refuse ? 4 : 1, name)
+    assert.ok(states.some(({ phase, since }) => phase === 'stopping' && since !== undefined), name)
+    assert.deepStrictEqual(phases(states).slice(phases(states).indexOf('stopping') + 1), ['interrupted/stopped'], `${name}: nothing else is said meanwhile`)
+    if (begun) assert.strictEqual(session.messages.at(-1).content, shown, `${name}: words that came later`)
+  }
+})
+
+test('silence is said before the line is given up, and taken back at the next sign', async () => {
+  for (const [headers, ms] of [[{ 'X-Heartbeat': '15' }, 18_000], [{}, 10_000]]) {
+    const { server, states, begin } = setting({ headers })
+    const timers = manualTimers()
+    const run = server.stream.bind(server)
+    server.stream = (document, signal) => {
+      const reader = run(document, signal).getReader()
+      let n = 0
+      return new ReadableStream({
+        async pull(controller) {
+          if (n++ === 3) {
+            await new Promise(setImmediate)
+            timers.pass(ms)
+          }
+          const { value, done } = await reader.read()
+          return done ? controller.close() : controller.enqueue(value)
+        },
+      }, { highWaterMark: 0 })
+    }
+    await begin({ timers }).done
+    assert.deepStrictEqual(states.map(({ phase, since }) => (since === undefined ? phase : `${phase} since`)), ['posting since', 'streaming', 'streaming since', 'streaming', 'interrupted'])
+  }
+})
+
+test('an answer that does not begin can be asked for anew by hand', async () => {
+  const { server, session, begin } = setting()
+  server.instead = [({ options: { signal } }) => new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)) })]
+  const run = begin()
+  setTimeout(() => run.retryNow(), 5)
+  assert.deepStrictEqual([(await run.done).reason, spoken(session)], ['awaiting', WHOLE.slice(0, 2)])
+})
+
 test('stopped while it waits, and before anything was sent', async () => {
   const { server, session, begin } = setting({ up: false })
   const timers = manualTimers()
-  const run = begin({ timers, onState: (state) => { if (state.phase === 'lost') setImmediate(() => run.stop()) } })
-  assert.strictEqual((await run.done).reason, 'stopped')
+  const run = begin({ timers, onState: (state) => { if (state.phase === 'lost') setImmediate(() => (run.stop(), run.stop())) } })
+  const gone = await run.done
+  assert.deepStrictEqual([gone.reason, gone.unconfirmed], ['stopped', ''], 'a request may have arrived')
   server.up = true
   const early = begin()
   early.stop()
@@ -281,7 +346,7 @@ test('a wait ends early when told to, or when something changes outside', async 
       timers: manualTimers(), wake,
       onState: (state) => {
         if (state.phase !== 'lost') return
-        assert.strictEqual(state.retry_at, 500)
+        assert.strictEqual(state.retry_at, 1000)
         server.up = true
         when(() => (how === 'wake' ? woken() : run.retryNow()))
       },

@@ -2,6 +2,13 @@
 
 yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => {
   const en = {
+    'io.aborted': 'Stopped.',
+    'io.network': 'The server cannot be reached. Check the connection, then try again.',
+    'io.timeout': 'The server did not answer in time. Try again in a moment.',
+    'io.busy': 'The server is busy. {detail}',
+    'io.foreign': 'Something else answered in place of the server: a sign-in page of the network, or a gateway. Sign in to the network, or try again in a moment.',
+    'io.refused': 'The server refused this.',
+    'io.cut': 'The answer of the server broke off. Try again.',
     'fail.title.cors': 'The server does not allow this page',
     'fail.title.permission': 'The browser wants your permission',
     'fail.title.mixed': 'A secure page may not call an http server',
@@ -26,6 +33,13 @@ yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => {
     'fail.mixed': 'This page came over https and the server listens on http. Open the client from the server itself, or from disk.',
   }
   const zh = {
+    'io.aborted': '已停止。',
+    'io.network': '无法连接服务器。请检查网络连接，然后重试。',
+    'io.timeout': '服务器没有及时回应。请稍后重试。',
+    'io.busy': '服务器正忙。{detail}',
+    'io.foreign': '回应的不是服务器，而是网络的登录页面或网关。请登录网络，或稍后重试。',
+    'io.refused': '服务器拒绝了此请求。',
+    'io.cut': '服务器的回应中途断开。请重试。',
     'fail.title.cors': '服务器不允许本页访问',
     'fail.title.permission': '浏览器需要你的许可',
     'fail.title.mixed': '安全页面不能访问 http 服务器',

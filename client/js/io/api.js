@@ -5,6 +5,8 @@
 yaa.define('io/api', [], () => {
   /** A request that has heard nothing for so long has failed. A body that goes up has more: see `limitOf`. */
   const SILENCE_MS = 30_000
+  /** An approval waits so long for a word of the server before it is sent. */
+  const PATIENCE_MS = 45_000
   /** Bytes in a millisecond that a slow line sends. */
   const SLOWEST = 8
   /** Before a request that may be repeated is sent again. */
@@ -19,13 +21,8 @@ yaa.define('io/api', [], () => {
   /** Nothing of this page goes along, and the key goes to no other address. */
   const PLAIN = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit', redirect: 'manual', referrerPolicy: 'no-referrer' })
   const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-  /** What the widget says. @type {Record<string, string>} */
-  const SENTENCES = {
-    aborted: 'Stopped.', network: 'The server cannot be reached.', timeout: 'The server did not answer in time.', busy: 'The server is busy. {detail}',
-    foreign: 'Something else answered in place of the server.', refused: 'The server refused this.', cut: 'The answer of the server broke off.',
-  }
-  /** Gives a sentence in the language of the page. @type {(name: string, values: {detail: string}) => string} */
-  let sentence = (name, { detail }) => SENTENCES[name].replace('{detail}', () => detail)
+  /** Says why it failed, in the language of the page. @type {(name: string, values: {detail: string}) => string} */
+  let sentence = (name, { detail }) => detail || name
 
   class ApiError extends Error {
     /** @param {Partial<Failure> & {kind: Failure['kind'], detail?: string}} details */
@@ -152,7 +149,7 @@ yaa.define('io/api', [], () => {
       key,
       request,
       ask,
-      health: (signal) => ask('/health', { signal, retry: false }),
+      health: (signal) => ask('/health', { signal, retry: false, silence: PATIENCE_MS }),
       info: (signal) => ask('/info', { signal, retry: false }),
       run,
       hold,

@@ -3,13 +3,14 @@
 //
 //   idle → posting → streaming → done | interrupted
 //              ↖ lost (waits) ↙          interrupted also: stopped by the user, refused, gave up
+//                  any of them → stopping: until the server has confirmed it, nothing more is shown
 //
 // What is sent was saved before, with approved calls marked `started` (core/session.writeAhead). The marks come into
 // the document itself once it is unknown what happened.
 
 yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, sessions, { Decoder }, { failure }) => {
   const { writeAhead, applyMarks } = sessions
-  const DELAYS = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]
+  const DELAYS = [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]
   /** Tries when nothing was ever received. */
   const FIRST_TRIES = 2
   /** Without `X-Heartbeat`. */
@@ -18,6 +19,10 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
   const MISSED = 3
   /** For what came while the page itself slept. */
   const GRACE_MS = 3000
+  /** No byte for so long is said, where the server has not said how often it pings. */
+  const QUIET_MS = 10_000
+  /** Before the server is asked again to stop. */
+  const STOP_PAUSES = [0, 1000, 2000, 4000]
   /** A timer's most. */
   const LONGEST_MS = 2 ** 31 - 1
   /** Waits for a server that is busy. */
@@ -46,6 +51,13 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     /** @type {RunState | null} how it ended */ end = null
     stopped = false
     heard = false
+    /** A request of it may have reached the server. */ posted = false
+    /** The server has said that nothing runs. */ confirmed = false
+    /** No attempt is on, and none follows. */ over = false
+    /** Why it does not stop it. */ refusal = ''
+    /** @type {YaaEvent[]} what came after the stop */ late = []
+    /** @type {Promise<void> | null} */ telling = null
+    hungUp = new AbortController()
     attempt = 0
     waits = 0
     controller = new AbortController()
@@ -53,6 +65,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     lastSign = 0
     /** ms between the server's pings, if it says. */ beat = 0
     /** @type {any} the timer of a silence */ watch = undefined
+    /** @type {any} and of its first word */ quiet = undefined
 
     /** @param {Session} session @param {RunOptions} options */
     constructor(session, options) {
@@ -77,23 +90,63 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
         wait = this.stopped ? null : await this.post()
       }
       sleep()
-      if (this.stopped && !this.end) this.finish({ phase: 'interrupted', reason: 'stopped' })
+      this.over = true
+      if (this.confirmed) this.hungUp.abort()
+      if (!this.end) await this.telling
+      if (this.stopped && !this.end) this.finishStopped()
       await this.store?.put(this.session)
       this.say(/** @type {RunState} */ (this.end))
       return this.state
     }
 
+    /** Ends a wait: for the next attempt, or for an answer that does not begin. */
     retryNow() {
       this.wakeUp()
+      if (this.posted && this.state.phase === 'posting') this.abort()
     }
 
     /** Has the server end the run and its calls. A second time it hangs up. */
     stop() {
-      const hangUp = () => this.controller.abort()
-      if (this.stopped || this.state.phase !== 'streaming') hangUp()
+      if (this.stopped || !this.posted) {
+        this.controller.abort()
+        this.hungUp.abort()
+      } else this.telling = this.tell()
       this.stopped = true
-      if (this.heard) this.api.stop(this.session.id).then(() => this.timers.set(hangUp, GRACE_MS), hangUp)
       this.wakeUp()
+    }
+
+    /** Ask the server to stop until it has answered; then what it still says has a moment to come. */
+    async tell() {
+      const streams = this.state.phase === 'streaming'
+      this.say({ phase: 'stopping', since: this.timers.now() })
+      const { signal } = this.hungUp
+      for (const ms of STOP_PAUSES) {
+        if (ms) await this.sleep(ms, signal)
+        if (this.end || signal.aborted) break
+        const answer = await this.api.stop(this.session.id, signal).catch(() => null)
+        if (!answer) continue
+        this.refusal = answer.detail ?? ''
+        this.confirmed = !this.refusal
+        if (streams && !this.over) await this.sleep(GRACE_MS, signal)
+        break
+      }
+      this.controller.abort()
+    }
+
+    /** @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
+    sleep(ms, signal) {
+      return new Promise((resolve) => {
+        if (signal.aborted) return resolve()
+        this.timers.set(resolve, ms)
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+    }
+
+    /** Results of calls that came after the stop are kept; words that nobody has seen are not. */
+    finishStopped() {
+      for (const event of this.late.splice(0, this.late.findLastIndex(({ type }) => type === 'TOOL_CALL_RESULT') + 1)) this.fold(event)
+      const unconfirmed = this.posted && !this.confirmed ? this.refusal : undefined
+      this.finish({ phase: 'interrupted', reason: 'stopped', ...(unconfirmed === undefined ? {} : { unconfirmed }) })
     }
 
     // -- one attempt --
@@ -102,13 +155,14 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     async post() {
       this.controller = new AbortController()
       const marks = this.marks = writeAhead(this.session)
-      this.say({ phase: 'posting' })
+      this.say({ phase: 'posting', since: this.timers.now() })
       await this.store?.put(this.session, marks)
       try {
         // an approval is not sent into the void: if nobody is there, nothing can have run
         if (Object.keys(marks).length) await this.beforehand()
         if (this.stopped) return this.unsent()
         this.wonder()
+        this.posted = true
         const response = await this.api.run(this.session, { signal: this.controller.signal }).finally(() => this.timers.clear(this.watch))
         const stream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
         await (stream ? this.read(response) : this.replace(response))
@@ -134,7 +188,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     failed(error) {
       if (this.stopped) return null
       const passing = PASSING.has(error.status)
-      if (passing && this.waits++ < MAX_WAITS) return { ms: Math.min(Math.max(1, error.retryAfter ?? 1) * 1000, LONGEST_MS), error }
+      if (passing && this.waits++ < MAX_WAITS) return { ms: Math.min(Math.max(1000 * (error.retryAfter ?? 1), this.delays[Math.min(this.waits, this.delays.length) - 1]), LONGEST_MS), error }
       if (error.status < 400 || error.status >= 500) return this.lost(error)
       this.marks = {} // it was refused before anything ran
       this.finish({ phase: 'interrupted', reason: 'refused', error })
@@ -179,7 +233,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     async read(response) {
       const decoder = new Decoder()
       const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader()
-      this.say({ phase: 'streaming' })
+      if (!this.stopped) this.say({ phase: 'streaming' })
       this.beat = Number(response.headers.get('X-Heartbeat')) * 1000
       this.listen(decoder)
       try {
@@ -190,6 +244,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
         }
       } finally {
         this.timers.clear(this.watch)
+        this.timers.clear(this.quiet)
         reader.cancel().catch(() => {}) // the connection may be gone already
       }
     }
@@ -209,6 +264,10 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     listen(decoder) {
       this.lastSign = this.timers.now()
       this.timers.clear(this.watch)
+      this.timers.clear(this.quiet)
+      const streams = () => this.state.phase === 'streaming'
+      if (streams() && this.state.since !== undefined) this.say({ phase: 'streaming' })
+      this.quiet = this.timers.set(() => streams() && this.say({ phase: 'streaming', since: this.lastSign }), this.beat > 0 ? this.beat + GRACE_MS : QUIET_MS)
       const patience = this.beat > 0 ? Math.min(this.beat * MISSED, LONGEST_MS) : decoder.comments ? this.silence : 0
       this.watch = patience ? this.timers.set(() => this.doubt(), patience) : undefined
     }
@@ -233,15 +292,23 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
     take(event) {
       if (this.end) return
       this.heard = true
-      if (this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
+      const over = event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR'
+      if (this.stopped && !over) return void this.late.push(event) // the text stops when the person says so
+      for (const one of this.late.splice(0)) this.fold(one)
+      if (!this.stopped && this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
+      this.fold(event)
+      if (over) this.terminal(event)
+      guard(() => this.onEvent(event, this.session))
+    }
+
+    /** @param {YaaEvent} event */
+    fold(event) {
       fold(this.session, event)
       if (!hear(this.output, event)) {
         this.events.push({ at: this.timers.now(), event })
         this.store?.append(this.session.id, event)
       }
       if (PROGRESS.has(event.type)) this.attempt = this.waits = 0
-      if (event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR') this.terminal(event)
-      guard(() => this.onEvent(event, this.session))
     }
 
     /** @param {YaaEvent} event */

@@ -3,15 +3,18 @@
 
 yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
-  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'ui/file-drop', 'io/settings', 'io/api',
+  'ui/commands', 'ui/composer-notices', 'ui/view-state', 'io/settings', 'io/api', 'core/session',
 ], (
   { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, fileDrop, { linkOf }, { speak },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, { linkOf }, { speak }, { openInterrupts },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
   const { t } = words
-  speak((name, values) => t(`io.${name}`, values))
+  speak((name, values) => {
+    const words = t(`io.${name}`, values)
+    return words.startsWith('io.') ? values.detail : words // they come with i18n/connection-diagnosis
+  })
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
 
@@ -51,8 +54,7 @@ yaa.define('ui/app', [
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
-      fileDrop.start(context)
-      idle(() => failures().then((one) => one.start(), () => {}))
+      idle(() => Promise.all([failures(), yaa.load('connection-diagnosis')]).then(([one]) => (one.start(), yaa.use('i18n/connection-diagnosis')), () => {}))
       lacking(missing)
       if (KEYBOARD.matches && !standalone) app.views.composer.focus()
       if (!standalone) {
@@ -72,7 +74,7 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/server-warnings', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
+      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/composer-history', 'ui/server-warnings', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
       if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
       idle(() => yaa.load('work').then(() => yaa.use('ui/work/launcher').start(context), console.warn))
       idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
@@ -162,7 +164,7 @@ yaa.define('ui/app', [
       if (whole) {
         renderAround(app, root, state)
         clearTimeout(tick)
-        if (state.line?.until) tick = window.setTimeout(draw, 1000)
+        if (state.line?.until || app.current.state?.since) tick = window.setTimeout(draw, 1000)
       }
       for (const watcher of app.watchers) watcher(state)
       whole = false
@@ -262,7 +264,7 @@ yaa.define('ui/app', [
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
         largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
-        api: () => server.api(), costUnit: () => app.current.session.usage?.cost_unit ?? '',
+        api: () => server.api(), others: () => openInterrupts(app.current.session).length > 0, costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
       setTemporary(on) {
         if (on && app.current.session.messages.length) return

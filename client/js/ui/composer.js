@@ -45,7 +45,6 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
       h('div.composer-bar', null, clip, agent.el, model.el, badge, h('span.gap'), button))
     const el = h('div.column', null, status.el, form, note)
-    const history = historyOf(area)
     let busy = false
     let waits = false
     let current = ''
@@ -77,7 +76,6 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       agent.el.disabled = state.live // a run keeps the one it began with
       badge.hidden = !state.demo
       status.update(state)
-      history.update(state.session)
       turnTo(draftOf(state.session), same)
       draw()
     }
@@ -171,7 +169,6 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       if (id !== current) actions.draft('', id)
       else if (area.value.trim() === words) clear()
       tray?.clear()
-      history.reset()
       actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words, to)
     }
 
@@ -198,7 +195,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
-      if (slash?.onkeydown(event) || history.onkeydown(event)) return
+      if (slash?.onkeydown(event)) return
       if (!isSendKey(event)) return
       event.preventDefault()
       send()
@@ -239,7 +236,6 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     function write(words) {
       if (rest) keep() // that of the session which was open until now
       area.value = words
-      history.reset()
       draw()
     }
 
@@ -251,41 +247,6 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     }
 
     return { el, update, write, insert, attach, bringBack, read: () => area.value, focus: () => area.focus() }
-  }
-
-  /**
-   * What was said before, with the arrow keys: up from an empty field, and on as long as nothing is changed.
-   * @param {any} area
-   */
-  function historyOf(area) {
-    /** @type {Session | null} */ let session = null
-    let at = 0
-    let shown = ''
-
-    const said = () => (session?.messages ?? [])
-      .filter((message) => message.role === 'user' && typeof message.content === 'string').map((message) => message.content)
-
-    /** @param {KeyboardEvent} event @returns {boolean} */
-    function onkeydown(event) {
-      const step = { ArrowUp: 1, ArrowDown: -1 }[event.key]
-      if (!step || event.shiftKey || event.altKey || area.value !== shown || (!at && step < 0)) return false
-      const all = said()
-      const next = Math.min(all.length, at + step)
-      if (next === at) return false
-      event.preventDefault()
-      at = next
-      shown = at ? all[all.length - at] : ''
-      area.value = shown
-      area.dispatchEvent(new Event('input'))
-      return true
-    }
-
-    function reset() {
-      at = 0
-      shown = ''
-    }
-
-    return { onkeydown, reset, update: (/** @type {Session} */ next) => { session = next } }
   }
 
   /** The model or the agent, where there is a choice. @param {string} name @param {(name: string) => void} choose */

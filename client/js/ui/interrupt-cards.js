@@ -85,9 +85,11 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards', 'i18n/calls'
       body.update?.(now)
       open.hidden = Boolean(given)
       done.hidden = !given
-      if (given && done.dataset.given !== JSON.stringify(given)) {
-        done.dataset.given = JSON.stringify(given)
-        fill(done, icon('check'), answeredText(now),
+      const others = actions.asking.others?.() === true
+      const key = JSON.stringify([given, others])
+      if (given && done.dataset.given !== key) {
+        done.dataset.given = key
+        fill(done, icon('check'), answeredText(now) + (given.status !== 'cancelled' && others ? ` ${t('answered.pending')}` : ''),
           button('answered.undo', '.ghost.small', () => actions.answer(now.id, null)),
           button('answered.send', '.small', actions.goOn))
       }
@@ -103,8 +105,8 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards', 'i18n/calls'
   /** @param {any} interrupt */
   function answeredText({ reason, answer }) {
     if (answer.status === 'cancelled') return t(reason === 'input_required' && !answer.payload ? 'answered.not' : 'answered.denied')
-    if (reason !== 'tool_call') return `${t('answered.sent')} ${t('answered.pending')}`
-    return `${t(answer.payload?.approved ? 'answered.allowed' : 'answered.denied')} ${t('answered.pending')}`
+    if (reason !== 'tool_call') return t('answered.sent')
+    return t(answer.payload?.approved ? 'answered.allowed' : 'answered.denied')
   }
 
   /** @param {any} interrupt @param {Give} answer @param {any} call @param {Does} does @returns {Body} */

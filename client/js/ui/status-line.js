@@ -3,6 +3,8 @@
 
 yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session'], (texts, { say }, { plainText }, sessions) => {
   const { t, duration, words } = texts
+  /** After so long without a sign it is said what is awaited; after the longer one there is something to do about it. */
+  const [SILENT_MS, LONG_MS] = [3000, 10_000]
 
   /**
    * The line above the composer, or null when there is nothing to say.
@@ -14,8 +16,9 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
     if (elsewhere) return { text: t('run.elsewhere'), icon: 'clock', action: t('run.resume') }
     switch (state?.phase) {
       case 'posting': if (state.reason === 'queued') return { text: t('run.queued'), busy: true, tone: 'ask' }
-        return state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null
-      case 'streaming': return null
+        return waitLine(state, 'run.waiting') ?? (state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null)
+      case 'streaming': return waitLine(state, 'run.quiet')
+      case 'stopping': return { text: t('run.stopping'), busy: true, tone: 'ask' }
       case 'lost': return lostLine(state)
       case 'interrupted': return restLine(session, state)
       default: return pastLine(session)
@@ -30,17 +33,26 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
     return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
   }
 
+  /** What is awaited, and since when. @param {RunState} state @param {string} key */
+  function waitLine({ phase, since }, key) {
+    const ms = since ? Date.now() - since : 0
+    if (ms < SILENT_MS) return null
+    return { text: t(key, { time: duration(Math.floor(ms / 1000) * 1000) }), busy: true, tone: 'ask', action: phase === 'posting' && ms > LONG_MS ? t('run.retry') : undefined, until: since }
+  }
+
   /** @param {RunState} state */
   function lostLine(state) {
     const wait = (state.retry_at ?? 0) - Date.now()
-    if (wait < 1000) return { text: t('run.lost'), busy: true, tone: 'ask' }
-    const text = t('run.lostWait', { time: duration(Math.ceil(wait / 1000) * 1000) })
+    const gone = !state.error || state.error.kind === 'network' || state.error.kind === 'cut'
+    if (wait < 1000) return { text: gone ? t('run.lost') : state.error?.message ?? '', busy: true, tone: 'ask' }
+    const time = duration(Math.ceil(wait / 1000) * 1000)
+    const text = gone ? t('run.lostWait', { time }) : `${state.error?.message} ${t('run.next', { time })}`
     return { text, busy: true, tone: 'ask', action: t('run.retry'), until: state.retry_at }
   }
 
   /** @param {Session} session @param {RunState} state */
-  function restLine(session, { reason, error }) {
-    if (reason === 'stopped') return stoppedLine(session)
+  function restLine(session, { reason, error, unconfirmed }) {
+    if (reason === 'stopped') return unconfirmed === undefined ? stoppedLine(session) : { ...stoppedLine(session), text: `${t('run.unstopped')} ${unconfirmed}`.trim(), tone: 'bad', icon: 'alert' }
     if (reason !== 'gave_up' && reason !== 'refused') return null
     const why = error?.name === 'NotLoaded' ? t('later.failed') : error?.message
     const text = [t('run.failed'), why].filter(Boolean).join(' ')
@@ -54,7 +66,7 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
 
   /** @param {import('./types').Entry} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
   function markOf({ session, state, mirrored }) {
-    if (mirrored || state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
+    if (mirrored || state && ['posting', 'streaming', 'stopping', 'lost'].includes(state.phase)) return 'busy'
     if (sessions.questionsOf(session).length) return 'asking'
     return ['failed', 'gave_up', 'model_error'].includes(state?.reason ?? '') ? 'failed' : ''
   }

@@ -133,6 +133,7 @@ export interface Asking {
   limits(): void
   chooseModel(): void
   costUnit(): string
+  /** Are other questions of the open session unanswered? */ others(): boolean
   api(): Api
 }
 

@@ -97,7 +97,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     if (phase === 'lost') return t('lost')
     if (talk.live()) return t('working')
     if (reason === 'stopped') return t('stopped')
-    if (error) return error.kind === 'network' ? t('unreachable') : t('failed', { detail: error.message })
+    if (error) return error.kind === 'network' ? error.message : t('failed', { detail: error.message })
     if (talk.open().length) return t('waits')
     return hasRun && phase === 'done' ? t('ready') : ''
   }
