@@ -1,6 +1,6 @@
 // Keeps the page for when there is no server, and takes what other apps share with it. The server writes a first line,
-// `self.page = {version, files}`, which says what to keep. Without that line, or once the server sends a page that wants no
-// worker, everything kept is deleted and the worker goes.
+// `self.page = {version, files}`, which says what to keep. Without that line, or once the server says that it wants no worker
+// (`Yaa-Page: none`), everything kept is deleted and the worker goes. A page that does not say it is somebody else's.
 //
 // It answers three kinds of requests: the page itself, files of a version of the page (docs/reference/http.md), and forms of
 // the share menu. All others go to the network as if it were not there. So no answer of the API is kept, and no key passes.
@@ -12,8 +12,8 @@
   const PATIENCE_MS = 5000
   /** Of what is shared: characters, files, and bytes of all files. */
   const LIMITS = { text: 100_000, files: 10, bytes: 64 * 1024 * 1024 }
-  /** A proxy says so for a server that is away. */
-  const AWAY = [502, 503, 504]
+  /** A server that cannot send its page now, or a proxy in front of it. @param {number} status */
+  const isAway = (status) => status === 429 || status >= 500
 
   const { page } = self
   const scope = self.registration.scope
@@ -71,8 +71,8 @@
     const patience = new Promise((resolve) => { late = setTimeout(resolve, PATIENCE_MS) })
     const answer = await Promise.race([coming, patience]).catch(() => null)
     clearTimeout(late)
-    if (!answer || AWAY.includes(answer.status)) return await kept() ?? answer ?? coming
-    if (answer.ok && !answer.headers.has('yaa-page')) event.waitUntil(remove())
+    if (!answer || isAway(answer.status)) return await kept() ?? answer ?? coming
+    if (answer.ok && answer.headers.get('yaa-page') === 'none') event.waitUntil(remove())
     return answer
   }
 

@@ -213,6 +213,8 @@ interface Settings {
   key(): string
   setKey(key: string, options?: { remember?: boolean }): void
   keys(): Record<string, string>
+  info(): any
+  keepInfo(info: any): void
   keepKey(url: string, key: string): void
   takeKeys(more: Record<string, string>): void
   remembers(): boolean

@@ -16,8 +16,10 @@ globalThis.yaa = (function kernel() {
    * @param {(...deps: any[]) => any} factory called once, when first used
    */
   function define(name, deps, factory) {
-    if (defined.has(name)) throw new Error(`${name} is defined twice`)
-    defined.set(name, { deps, factory })
+    const known = defined.get(name)
+    if (known && String(known.factory) !== String(factory)) throw new Error(`${name} is defined twice`) // one that came late comes again
+    heard.add(globalThis.document?.currentScript)
+    if (!known) defined.set(name, { deps, factory })
   }
 
   /** @param {string} name @returns {any} the module, made now if this is its first use */
@@ -36,6 +38,12 @@ globalThis.yaa = (function kernel() {
     return made.get(name)
   }
 
+  /** Of a script that has said nothing by then it is said that it did not come. */
+  const LIMIT_MS = 20_000
+  /** Before it is asked for again. */
+  const PAUSES_MS = [1000, 3000]
+  /** @type {Set<any>} scripts that have defined a module: others came from somebody else */
+  const heard = new Set()
   /** @type {Map<string, Promise<void>>} what has been added to the page, by its address */
   const added = new Map()
 
@@ -57,20 +65,29 @@ globalThis.yaa = (function kernel() {
     const address = tag.getAttribute('src') ?? tag.getAttribute('href') ?? ''
     const known = added.get(address)
     if (known) return known
-    /** @type {Promise<void>} */
-    const coming = new Promise((resolve, reject) => {
-      // A copy of the page's own tag: the policy forbids an address set from a script.
-      const copy = document.importNode(tag, true)
-      copy.addEventListener('load', () => resolve())
-      copy.addEventListener('error', () => {
-        added.delete(address)
-        copy.remove()
-        reject(Object.assign(new Error(`${address} could not be loaded`), { name: 'NotLoaded', address }))
-      })
+    const coming = bring(tag, address, 0)
+    added.set(address, coming)
+    coming.catch(() => added.delete(address))
+    return coming
+  }
+
+  /** @param {Element} tag @param {string} address @param {number} tries @returns {Promise<void>} */
+  async function bring(tag, address, tries) {
+    // A copy of the page's own tag: the policy forbids an address set from a script.
+    const copy = document.importNode(tag, true)
+    let timer
+    const came = await new Promise((resolve) => {
+      copy.addEventListener('load', () => resolve(heard.has(copy) || !tag.getAttribute('src')))
+      copy.addEventListener('error', () => resolve(false))
+      timer = setTimeout(resolve, LIMIT_MS, null)
       document.head.append(copy)
     })
-    added.set(address, coming)
-    return coming
+    clearTimeout(timer)
+    if (came) return
+    copy.remove()
+    if (came === null || tries >= PAUSES_MS.length) throw Object.assign(new Error(`${address} could not be loaded`), { name: 'NotLoaded', address })
+    await new Promise((resolve) => { setTimeout(resolve, PAUSES_MS[tries]) })
+    return bring(tag, address, tries + 1)
   }
 
   /** @type {HTMLTemplateElement[] | undefined} */

@@ -119,7 +119,7 @@ class Files:
         elif self._versions.has(name):
             await self._get_versioned(call, name)
         elif name == INDEX and (version := await offload(LARGE, self._versions.refresh)):
-            headers = {"Yaa-Page": version.tag} if self._offline else {}
+            headers = {"Yaa-Page": version.tag if self._offline else "none"}
             await _reply(call, name, version.document, ASK, headers)
         elif name == WORKER:
             await self._get_worker(call)

@@ -366,7 +366,7 @@ class Versions(Case):
         self.files = Files(self.root, offline=False)
         page = self.get("/")
         self.assertNotIn("manifest", page.answer.decode())
-        self.assertNotIn("yaa-page", page.headers)
+        self.assertEqual(page.headers["yaa-page"], "none")
         with self.assertRaises(Problem):
             self.get("/service-worker.js", {"Service-Worker": "script"})
 

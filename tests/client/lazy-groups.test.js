@@ -9,8 +9,9 @@ const fs = require('node:fs')
 const { JS } = require('./load-modules.js')
 
 /** A page with templates, as far as the registry looks at one. `missing`: addresses at which there is nothing. */
-function page(groups, missing = new Set()) {
+function page(groups, missing = new Set(), others = new Set()) {
   const asked = []
+  const waits = []
   class Tag {
     constructor(address) { this.address = address; this.heard = {} }
     getAttribute(name) { return name === 'src' && this.address.endsWith('.js') ? this.address : name === 'href' && this.address.endsWith('.css') ? this.address : null }
@@ -25,13 +26,25 @@ function page(groups, missing = new Set()) {
     head: {
       append(tag) {
         asked.push(tag.address)
-        queueMicrotask(() => tag.heard[missing.has(tag.address) ? 'error' : 'load']())
+        queueMicrotask(() => {
+          if (others.has(tag.address)) return tag.heard.load()
+          document.currentScript = tag
+          if (!missing.has(tag.address) && tag.address.endsWith('.js')) context.yaa.define(tag.address, [], String)
+          document.currentScript = null
+          if (!hanging.has(tag.address)) tag.heard[missing.has(tag.address) ? 'error' : 'load']()
+        })
       },
     },
   }
-  const context = vm.createContext({ document, queueMicrotask })
+  const hanging = new Set()
+  const setTimeout = (callback, ms, ...rest) => {
+    waits.push(ms)
+    // the limit comes last: only where nothing else happens
+    return ms >= 20_000 ? (hanging.size ? setImmediate(callback, ...rest) : null) : setImmediate(callback, ...rest)
+  }
+  const context = vm.createContext({ document, queueMicrotask, setTimeout, clearTimeout() {} })
   vm.runInContext(fs.readFileSync(path.join(JS, 'kernel.js'), 'utf8'), context)
-  return { yaa: context.yaa, asked, looked }
+  return { yaa: context.yaa, asked, looked, waits, hanging }
 }
 
 test('a group is added to the page once, whoever asks', async () => {
@@ -58,11 +71,29 @@ test('without a name everything is added', async () => {
 
 test('what did not come is named, and is asked for again', async () => {
   const missing = new Set(['b.js'])
-  const { yaa, asked } = page({ one: ['a.js', 'b.js'] }, missing)
+  const { yaa, asked, waits } = page({ one: ['a.js', 'b.js'] }, missing)
   await assert.rejects(yaa.load('one'), /^NotLoaded: b.js could not be loaded/)
+  assert.deepStrictEqual(asked, ['a.js', 'b.js', 'b.js', 'b.js'], 'by itself twice, and what came is not asked for again')
+  assert.deepStrictEqual(waits.filter((ms) => ms < 20_000), [1000, 3000])
   missing.clear()
   await yaa.load('one')
-  assert.deepStrictEqual(asked, ['a.js', 'b.js', 'b.js'], 'and what came is not asked for twice')
+  assert.deepStrictEqual(asked.slice(4), ['b.js'])
+})
+
+test('a script that is somebody else’s page, or that hangs, has not come; one that comes late is heard once', async () => {
+  const others = new Set(['b.js'])
+  const portal = page({ one: ['a.js', 'b.js'] }, new Set(), others)
+  await assert.rejects(portal.yaa.load('one'), /^NotLoaded: b.js/)
+  assert.strictEqual(portal.asked.filter((address) => address === 'b.js').length, 3)
+  others.clear()
+  await portal.yaa.load('one')
+  const slow = page({ one: ['b.js'] })
+  slow.hanging.add('b.js')
+  await assert.rejects(slow.yaa.load('one'), /^NotLoaded: b.js/)
+  slow.hanging.clear()
+  await slow.yaa.load('one') // it had run all the same
+  assert.deepStrictEqual(slow.asked, ['b.js', 'b.js'])
+  assert.throws(() => slow.yaa.define('b.js', [], () => 1), /defined twice/)
 })
 
 test('a group nobody made is a mistake; a page in one file has no groups', async () => {

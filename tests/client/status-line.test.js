@@ -18,7 +18,7 @@ async function open(language) {
   read('kernel')
   context.yaa.define('ui/popup', [], () => ({ say() {} }))
   context.yaa.define('ui/message', [], () => ({ plainText: String }))
-  const core = fs.readdirSync(path.join(JS, 'core')).map((file) => `core/${file.slice(0, -3)}`)
+  const core = fs.readdirSync(path.join(JS, 'core')).filter((file) => file.endsWith('.js')).map((file) => `core/${file.slice(0, -3)}`)
   for (const name of [...core, 'i18n/en', 'i18n/zh', 'ui/i18n', 'ui/status-line']) read(name)
   await context.yaa.use('ui/i18n').use(language)
   const { statusLine } = context.yaa.use('ui/status-line')

@@ -138,7 +138,7 @@ test('the registry: what is wrong is named', () => {
   define('broken', [], () => { throw new Error('at first') })
   assert.throws(() => get('a'), /a > b > c > a: these modules need each other/)
   assert.throws(() => get('d'), /d > nowhere: nowhere is not defined/)
-  assert.throws(() => define('a', [], () => 1), /a is defined twice/)
+  assert.throws(() => define('a', [], () => 2), /a is defined twice/)
   assert.throws(() => get('broken'), /at first/)
   assert.throws(() => get('broken'), /at first/, 'and is tried again')
 })

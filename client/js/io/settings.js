@@ -7,6 +7,9 @@ yaa.define('io/settings', [], () => {
   const BASE = 'yaa.base'
   const KEYS = 'yaa.keys'
   const DRAFTS = 'yaa.drafts'
+  const INFO = 'yaa.info'
+  /** Servers of which it is kept what they are. */
+  const MOST_SERVERS = 4
   const MOST_DRAFTS = 40
   const LOCAL_SERVER = 'http://127.0.0.1:12345'
   /** A page that another site has opened is sent here (server/api/static.py). */
@@ -102,6 +105,12 @@ yaa.define('io/settings', [], () => {
       key: () => keys[address] ?? '',
       setKey,
       keys: () => ({ ...keys }),
+      /** What the server last told of itself. */
+      info: () => read(INFO)[address] ?? null,
+      keepInfo(info) {
+        const { [address]: _, ...others } = read(INFO)
+        if (kept || served) write(INFO, Object.fromEntries(Object.entries(info ? { ...others, [address]: info } : others).slice(-MOST_SERVERS)))
+      },
       /** Keys out of a vault: for as long as the page is open. */
       takeKeys(more) {
         keys = { ...more, ...keys }

@@ -17,6 +17,10 @@ yaa.define('ui/app', [
   })
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
+  /** Parts that did not come are asked for again after this. */
+  const LATER_MS = 10_000
+  /** A language that has not come by then is English meanwhile. */
+  const LANGUAGE_MS = 1000
 
   /**
    * @param {{root: HTMLElement, settings: Settings, store: Store, standalone?: import('./types').StandalonePage}} given
@@ -46,7 +50,8 @@ yaa.define('ui/app', [
 
     async function start() {
       look(settings)
-      const missing = await words.use(settings.get('language') ?? '')
+      const language = words.use(settings.get('language') ?? '')
+      const late = await Promise.race([language.then(() => false), new Promise((resolve) => { setTimeout(resolve, LANGUAGE_MS, true) })])
       const link = standalone ? null : settings.takeLink()
       const wanted = standalone?.id ?? inHash('s')
       const shared = inHash('shared')
@@ -55,7 +60,10 @@ yaa.define('ui/app', [
       commands.bind(context)
       mount()
       idle(() => Promise.all([failures(), yaa.load('connection-diagnosis')]).then(([one]) => (one.start(), yaa.use('i18n/connection-diagnosis')), () => {}))
-      lacking(missing)
+      language.then((missing) => {
+        if (late && !missing) app.mount()
+        lacking(missing)
+      })
       if (KEYBOARD.matches && !standalone) app.views.composer.focus()
       if (!standalone) {
         if (link) idle(() => signIn(app, link))
@@ -74,18 +82,9 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/composer-history', 'ui/server-warnings', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
-      if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
-      idle(() => yaa.load('work').then(() => yaa.use('ui/work/launcher').start(context), console.warn))
-      idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))
-      idle(() => yaa.load('gauge').then(() => yaa.use('ui/inspector/launcher').start(context), console.warn))
-      if (!standalone) idle(() => yaa.load('other-tabs').then(() => yaa.use('ui/other-tabs').start(context), console.warn))
-      // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['calls', 'questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))).then(() => {
-        app.views.composer.bringBack()
-        if (!standalone) yaa.load('installed-page').then(() => yaa.use('ui/installed-page').start(context, shared), console.warn)
-        if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))
-      }, console.warn))
+      idle(function late() {
+        yaa.load('commands').then(() => yaa.use('ui/late-parts').start(context, shared, idle), () => setTimeout(late, LATER_MS))
+      })
     }
 
     /** Follow a link that is opened in the open page (a server's or a session's), or the way back. */
@@ -370,7 +369,8 @@ yaa.define('ui/app', [
     if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error
     if (error?.code === 'answer_invalid') toast(t('toast.answerRefused', { detail: error.message }), { bad: true })
-    if (error?.code === 'unauthorized' || error?.code === 'network') server.connect()
+    if (error?.code === 'unauthorized') server.connect()
+    else if (error && error.kind !== 'refused') server.again()
   }
 
   /**

@@ -7,45 +7,83 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
   /** What starts a server. A server that lies could have people run anything else. @param {any} info @returns {string} */
   const commandOf = (info) => (/^(yaa|python3 (-m yaa|[\w+.-]+\.pyz))$/.test(info?.command) ? info.command : 'python3 -m server')
 
+  /** Between questions that get no answer. */
+  const PAUSES_MS = [2000, 4000, 8000, 16_000, 30_000, 60_000]
+  /** What is older is asked for anew when the page is looked at. */
+  const FRESH_MS = 300_000
+  /** @type {Timers} */
+  const TIMERS = { now: () => Date.now(), set: (callback, ms) => setTimeout(callback, ms), clear: (timer) => clearTimeout(timer) }
+
   /**
-   * @param {{settings: Settings, onChange: () => void}} options
+   * What a server has told of itself is kept by its address, and no failure but a refused key makes the page forget it.
+   * @param {{settings: Settings, onChange: () => void, create?: typeof apis.create, timers?: Timers}} options
    */
-  function openServer({ settings, onChange }) {
-    let api = apis.create({ base: settings.base(), key: settings.key() })
-    /** @type {ServerState} */ let state = { url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: commandOf(null) }
-    /** @type {any} */ let info = null
-    let turn = 0
+  function openServer({ settings, onChange, create = apis.create, timers = TIMERS }) {
+    const open = () => create({ base: settings.base(), key: settings.key(), onAnswer })
+    let api = open()
+    /** @type {any} */ let info = settings.info()
+    /** @type {ServerState} */ let state = { url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: commandOf(info) }
+    let [turn, asking, tries, asked] = [0, false, 0, 0]
+    /** @type {any} */ let timer = null
     /** @type {() => void} */ let heard = () => {}
     /** @type {Promise<void>} */ const ready = new Promise((resolve) => { heard = resolve })
 
     /** Ask for /info with the address and key as they are now. */
     async function connect() {
-      const mine = ++turn
-      api = apis.create({ base: settings.base(), key: settings.key() })
-      publish({ url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: state.command })
-      try {
-        const found = await api.info()
-        if (mine !== turn) return
-        info = found
-        heard()
-        publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier, command: commandOf(found) })
-      } catch (error) {
-        await yaa.load('connection-diagnosis').catch(() => {})
-        const { cause, checks, error: failure } = await explain(error, api)
-        if (mine !== turn) return
-        info = null
-        publish({ ...state, checking: false, failure: { kind: cause, detail: failure?.message, checks } })
-      }
+      const before = api.base
+      api = open()
+      if (api.base !== before) info = settings.info()
+      tries = 0
+      publish({ url: api.base, hasKey: Boolean(api.key), checking: true, ok: false, command: commandOf(info) })
+      await ask()
     }
 
-    /** Ask for /info again; where it does not come, what was there stays. */
-    async function refresh() {
-      const [mine, asked] = [turn, api]
-      const found = await asked.info().catch(() => null)
-      if (!found || mine !== turn || !info) return
-      info = found
-      onChange()
+    async function ask() {
+      const mine = ++turn
+      timers.clear(timer)
+      asking = true
+      asked = timers.now()
+      const found = await api.info().catch((error) => (mine === turn ? failed(error, mine) : null))
+      if (mine !== turn) return
+      asking = false
+      if (!found) return
+      keep(found)
+      tries = 0
+      heard()
+      publish({ ...state, checking: false, ok: true, failure: undefined, version: found.version, tier: found.sandbox?.tier, command: commandOf(found) })
     }
+
+    /** @param {any} error @param {number} mine */
+    async function failed(error, mine) {
+      await yaa.load('connection-diagnosis').catch(() => {})
+      const { cause, checks, error: failure } = await explain(error, api)
+      if (mine !== turn) return
+      if (failure?.status === 401) keep(null)
+      publish({ ...state, checking: false, ok: false, failure: { kind: cause, detail: failure?.message, checks } })
+      if (failure?.kind !== 'refused') timer = timers.set(ask, Math.max(PAUSES_MS[Math.min(tries++, PAUSES_MS.length - 1)], (failure?.retryAfter ?? 0) * 1000))
+    }
+
+    /** @param {any} found */
+    function keep(found) {
+      info = found
+      settings.keepInfo(found)
+    }
+
+    function again() {
+      if (turn && !asking) ask()
+    }
+
+    /** The line is back, or somebody looks at the page. */
+    function look() {
+      if (globalThis.document?.visibilityState !== 'hidden' && (state.failure || timers.now() - asked > FRESH_MS)) again()
+    }
+
+    function onAnswer() {
+      if (state.failure) again()
+    }
+
+    globalThis.addEventListener?.('online', look)
+    globalThis.document?.addEventListener?.('visibilitychange', look)
 
     /** @param {ServerState} next */
     function publish(next) {
@@ -53,7 +91,7 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
       onChange()
     }
 
-    return { connect, refresh, ready, api: () => api, state: () => state, info: () => info }
+    return { connect, refresh: ask, again, ready, api: () => api, state: () => state, info: () => info }
   }
 
   /**
@@ -65,7 +103,7 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
       yaa.use('i18n/connection-diagnosis')
       return await yaa.use('io/connection-diagnosis').explain(error, { api })
     } catch {
-      return { cause: error.status === 401 ? 'key' : 'server', error, checks: undefined }
+      return { cause: error.status === 401 ? 'key' : error.kind === 'network' ? 'server' : 'other', error, checks: undefined }
     }
   }
 

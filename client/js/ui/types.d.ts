@@ -205,6 +205,8 @@ export interface ServerLink {
   connect(): Promise<void>
   /** asks again what there is, without a word about it */
   refresh(): Promise<void>
+  /** the same after an outage, if it has been asked before */
+  again(): void
   /** when /info has come for the first time; never without a server */
   ready: Promise<void>
   api(): Api
