@@ -7,7 +7,8 @@ import math
 import re
 import unittest
 
-from . import measures, others, sandbox, stalls
+from ..tooling import tools
+from . import measures, opcodes, others, sandbox, stalls
 from .__main__ import add, goal, render, run, times
 from .peers import Reply
 
@@ -33,6 +34,12 @@ class Smoke(unittest.TestCase):
         self.assertIn("subprocess bash -c true", found)
         self.assertTrue(all(len(values) == 2 and min(values) > 0 for values in found.values()))
         self.assertEqual(len(sandbox.render(found).splitlines()), len(found) + 1)
+
+    def test_instructions_are_counted(self) -> None:
+        found = asyncio.run(opcodes.measure([tools.ROOT, tools.ROOT], ["turn"]))
+        old, new = (each.total() for each in found["turn"])
+        self.assertAlmostEqual(new / old, 1, delta=0.1)
+        self.assertEqual(len(opcodes.render(found, 3).splitlines()), 4)
 
     def test_stalls_are_measured(self) -> None:
         name, path, body = next(stalls.rows(10_000))
