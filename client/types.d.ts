@@ -189,9 +189,11 @@ interface ConfigField {
   kind: 'choice' | 'flag' | 'number' | 'text' | 'template' | 'secret' | 'lines' | 'json'
 }
 interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
-interface StoreError { code: 'quota' | 'blocked' | 'failed' | 'unread'; message: string }
+interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged'; message: string }
 interface Store {
   readonly kind: 'idb' | 'memory'
+  /** Why it is in memory only. */
+  readonly trouble?: StoreError
   list(): Promise<Head[]>
   get(id: string): Promise<Session | null>
   put(session: Session, marks?: Marks): Promise<void>

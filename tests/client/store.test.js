@@ -228,6 +228,30 @@ test('a session that cannot be read is no session, is said, can be deleted, and 
   assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['b'])
 })
 
+test('a damaged event costs what follows it, not the session', async () => {
+  const rows = [[null, 0], [{ type: 7 }, 1], [5, 1], [undefined, 2]]
+  for (const [bad, place] of rows) {
+    const indexedDB = new FakeIDB()
+    const errors = []
+    const store = await idb.open({ indexedDB, onError: ({ code }) => errors.push(code) })
+    await store.put(example('a'))
+    for (const event of EVENTS.slice(0, place)) store.append('a', event)
+    await store.flush()
+    const sound = await store.get('a')
+    store.append('a', bad)
+    for (const event of EVENTS.slice(place)) store.append('a', event)
+    await store.flush()
+    assert.deepStrictEqual([await store.get('a'), errors], [sound, ['damaged']], JSON.stringify(bad))
+  }
+})
+
+test('a storage of a newer page is named as that, when it is opened and when it is written', async () => {
+  const errors = []
+  const indexedDB = Object.assign(new FakeIDB(), { closed: 'VersionError' })
+  const store = await idb.open({ indexedDB, onError: ({ code }) => errors.push(code) })
+  assert.deepStrictEqual([store.kind, store.trouble.code, errors], ['memory', 'newer', ['newer']])
+})
+
 test('a list that cannot be read is said, and is not taken for an empty one', async () => {
   const indexedDB = new FakeIDB()
   const errors = []
@@ -257,7 +281,7 @@ test('a connection that the browser has closed is made anew, once for all; not w
   await store.put(example('c'))
   indexedDB.change()
   await store.put(example('d'))
-  assert.deepStrictEqual([errors, indexedDB.opened], [['failed', 'failed'], 3])
+  assert.deepStrictEqual([errors, indexedDB.opened], [['failed', 'newer'], 3])
 })
 
 test('a browser in which even looking for storage throws', async () => {

@@ -183,6 +183,7 @@ yaa.define('i18n/en', [], () => {
 
     'toast.label': 'Notices',
     'toast.saveFailed': 'Could not save in this browser: {detail}',
+    'toast.readFailed': 'A stored session could not be read whole: {detail}',
     'toast.answerRefused': 'The server did not take this answer: {detail}',
 
     // the list of sessions

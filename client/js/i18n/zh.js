@@ -185,6 +185,7 @@ yaa.define('i18n/zh', [], () => {
 
     'toast.label': '提示',
     'toast.saveFailed': '无法保存到这个浏览器：{detail}',
+    'toast.readFailed': '有会话无法完整读取：{detail}',
     'toast.answerRefused': '服务器没有接受这个回答：{detail}',
 
     // the list of sessions

@@ -29,8 +29,9 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       }
       return storeOf(database, connect, onError, makeRoom)
     } catch (error) {
-      onError({ code: 'blocked', message: messageOf(error) })
-      return memory.open()
+      const trouble = /** @type {StoreError} */ ({ code: isNewer(error) ? 'newer' : 'blocked', message: messageOf(error) })
+      onError(trouble)
+      return { ...memory.open(), trouble }
     }
   }
 
@@ -104,12 +105,13 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
         })
       } catch (error) {
         const full = isFull(error)
-        onError({ code: full ? 'quota' : 'failed', message: full ? 'The browser has no room left for this page.' : messageOf(error) })
+        const code = full ? 'quota' : over || isNewer(error) ? 'newer' : 'failed'
+        onError({ code, message: full ? 'The browser has no room left for this page.' : messageOf(error) })
       }
     }
 
     /** @param {any} error */
-    const unread = (error) => onError({ code: 'unread', message: messageOf(error) })
+    const unread = (error) => onError({ code: over || isNewer(error) ? 'newer' : 'unread', message: messageOf(error) })
 
     /** It rejects where the list cannot be read: that is not the same as that there is nothing. */
     async function list() {
@@ -136,9 +138,12 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     async function read(id) {
       const [body, batches] = await within('readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])
       if (!body) return null
+      const records = batches.flatMap((/** @type {any} */ batch) => batch?.events)
+      const damaged = records.findIndex((/** @type {any} */ event) => typeof event?.type !== 'string')
       /** @type {YaaEvent[]} */
-      const events = batches.flatMap((/** @type {any} */ batch) => batch.events)
+      const events = damaged < 0 ? records : records.slice(0, damaged)
       for (const event of events) fold(body.session, event)
+      if (damaged >= 0) onError({ code: 'damaged', message: body.session.title || id })
       return events.some((event) => ENDS.has(event.type)) ? body.session : applyMarks(body.session, body.marks)
     }
 
@@ -212,6 +217,9 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       events.transaction.commit?.()
     }
   }
+
+  /** The storage was written by a newer page. @param {any} error */
+  const isNewer = (error) => error?.name === 'VersionError'
 
   /** @param {any} error */
   const isFull = (error) => error?.name === 'QuotaExceededError'

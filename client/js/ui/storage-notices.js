@@ -30,7 +30,7 @@ yaa.define('ui/storage-notices', [
     })
     addEventListener('yaa-saved', (event) => copyToFolder(/** @type {any} */ (event).detail))
     app.watchers.add(place)
-    if (app.store.kind === 'memory') troubled({ code: 'blocked', message: '' })
+    if (app.store.kind === 'memory') troubled(app.store.trouble?.code === 'newer' ? app.store.trouble : { code: 'blocked', message: '' })
     if (keyStorage.possible && keyStorage.exists() && !app.settings.key()) notice(locked())
     remind()
     yaa.use(/** @type {any} */ ('ui/session-expiry')).start(notice, (/** @type {string} */ key) => put(key, null))
@@ -68,9 +68,10 @@ yaa.define('ui/storage-notices', [
 
   /** @param {StoreError} error */
   function troubled({ code, message }) {
+    const key = `store-${code}` // each trouble stays said beside the others
     const words = code === 'blocked' && !message ? t('storage.memory') : t(`storage.${code}`, { detail: message })
-    const buttons = [button(t('storage.copy'), copyAll), button(t('settings.close'), () => put('store', null), 'small.ghost')]
-    notice({ key: 'store', tone: 'bad', words, next: t(`storage.${code}Next`), buttons })
+    const buttons = [button(t('storage.copy'), copyAll), button(t('settings.close'), () => put(key, null), 'small.ghost')]
+    notice({ key, tone: 'bad', words, next: t(`storage.${code}Next`), buttons })
   }
 
   // -- copies --
@@ -95,17 +96,27 @@ yaa.define('ui/storage-notices', [
     put('nag', { key: 'nag', tone: 'note', words, buttons: [button(t('storage.copy'), copyAll), button(t('nag.later'), later, 'small.ghost')] })
   }
 
-  /** Every session, as it is known now, in one file. */
+  /** Every session, as it is known now, in one file: what is open here even if the storage has failed. */
   async function copyAll() {
     const { app } = context()
-    const heads = await app.store.list()
-    const all = (await Promise.all(heads.map((/** @type {Head} */ head) => app.store.get(head.id)))).filter((one) => one !== null)
+    const heads = [...await app.store.list().catch(() => []), ...app.sessionStore.heads(), { id: app.current.session.id }]
+    const ids = [...new Set(heads.map(({ id }) => id))]
+    const known = await Promise.all(ids.map((id) => currentState(app, id)))
+    const all = known.filter((one) => one?.messages.length && !one.ext?.temporary)
+    const lost = known.filter((one) => !one).length
     const now = Date.now()
-    download.json(`yaa-${new Date(now).toISOString().slice(0, 10)}.yaa.json`, backups.backup(all, now))
-    app.settings.set('copied', now)
-    put('nag', null)
-    toast(t('storage.copyDone', { n: all.length }))
+    download.json(`yaa-${new Date(now).toISOString().slice(0, 10)}.yaa.json`, backups.backup(/** @type {Session[]} */ (all), now))
+    if (!lost) app.settings.set('copied', now)
+    if (!lost) put('nag', null)
+    toast(t(lost ? 'storage.copyPart' : 'storage.copyDone', { n: all.length, lost }), { bad: lost > 0 })
     app.draw()
+  }
+
+  /** What is open is newer than what is stored, but for a run, whose calls are marked there. @param {import('./types').App} app @param {string} id */
+  async function currentState({ sessionStore, store }, id) {
+    const entry = sessionStore.entry(id)
+    if (entry && !entry.going) return entry.session
+    return await store.get(id).catch(() => null) ?? entry?.session ?? null
   }
 
   /**
