@@ -164,6 +164,14 @@ await main(async (walk, job) => {
     await walk.shot("10-continued");
   });
 
+  await walk.step("what was said there is not closed without a question", async () => {
+    walk.stays = true;
+    const asked = new Promise((resolve) => page.once("dialog", async (dialog) => (await dialog.dismiss(), resolve(dialog.type()))));
+    page.evaluate(() => { location.href = "about:blank#left" }).catch(() => {});
+    if (await asked !== "beforeunload") throw new Error("it was not asked");
+    walk.stays = false;
+  });
+
   await walk.step("type at once", async () => {
     const times = [];
     for (let round = 0; round < 3; round += 1) {

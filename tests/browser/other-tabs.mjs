@@ -40,6 +40,8 @@ await main(async (walk, job) => {
     await two.waitForFunction(() => document.querySelector("article[aria-busy=true]") && document.querySelector(".stop"));
     await say(two, "bench tokens=3 delay_us=0");
     await two.waitForSelector(".queue-item");
+    const lost = await two.evaluate(() => yaa.use("ui/other-tabs").losses(yaa.use("ui/commands").context().app).join(" "));
+    if (!lost.includes("a message that waits")) throw new Error(`closing it says: ${lost}`);
   });
 
   await walk.step("it is stopped from the second tab, whose message then goes", async () => {

@@ -21,13 +21,15 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
   }
 
   /** What would be lost if this page were closed now, in words. @param {import('./types').App} app @returns {string[]} */
-  function losses({ sessionStore, store }) {
+  function losses({ sessionStore, store, queue }) {
     const open = sessionStore.heads().map(({ id }) => sessionStore.entry(id)).filter((entry) => entry !== undefined)
     const runs = open.filter((entry) => entry.going).length
     const temporary = open.filter(({ session }) => session.ext?.temporary && session.messages.length).length
+    const queued = open.reduce((sum, { session }) => sum + queue.of(session).length, 0)
     return [
       runs && t('leave.run', { n: runs }),
       temporary && t('leave.temporary', { n: temporary }),
+      queued && t('leave.queued', { n: queued }),
       store.kind === 'memory' && open.length > temporary && t('leave.memory'),
     ].filter((one) => typeof one === 'string')
   }

@@ -64,9 +64,24 @@ yaa.define('ui/standalone-page', [
         joined = foot.show
         return foot.el
       },
-      hold: (app, actions) => holdOf(app, actions, waiting, (act) => connected(app, actions, act)),
+      hold(app, actions) {
+        askBeforeLeaving(app, session)
+        return holdOf(app, actions, waiting, (act) => connected(app, actions, act))
+      },
     }
     await startApp({ root, settings: own, store, standalone }).start()
+  }
+
+  /**
+   * Ask who closes the page whether what was said since may go: it is neither in the file nor in the browser's storage.
+   * @param {import('./types').App} app @param {Session} saved the session as it is in the file
+   */
+  function askBeforeLeaving(app, saved) {
+    const before = JSON.stringify(saved.messages)
+    addEventListener('beforeunload', (event) => {
+      const now = app.sessionStore.entry(saved.id)?.session.messages
+      if (now && !keptIds().includes(saved.id) && JSON.stringify(now) !== before) event.preventDefault()
+    })
   }
 
   /**
