@@ -10,8 +10,9 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
       onEnd: (/** @type {import('./types').Entry} */ entry) => app.queue.onEnd(entry),
     })
     sessionStore.hooks.push(mirror.hooks)
-    app.watchers.add(() => mirror.look(app.current))
-    mirror.look(app.current)
+    const look = () => { for (const entry of new Set([app.current, ...waitingOf(app)])) mirror.look(entry) }
+    app.watchers.add(look)
+    look()
     addEventListener('beforeunload', (event) => {
       const lost = losses(app)
       if (!lost.length) return
@@ -20,9 +21,15 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
     })
   }
 
+  /** Sessions with messages that wait for the end of a run, though another one is looked at. @param {import('./types').App} app */
+  const waitingOf = ({ sessionStore, queue }) => openOf(sessionStore).filter(({ session }) => queue.of(session).length)
+
+  /** @param {import('./types').App['sessionStore']} sessionStore */
+  const openOf = (sessionStore) => sessionStore.heads().map(({ id }) => sessionStore.entry(id)).filter((entry) => entry !== undefined)
+
   /** What would be lost if this page were closed now, in words. @param {import('./types').App} app @returns {string[]} */
   function losses({ sessionStore, store, queue }) {
-    const open = sessionStore.heads().map(({ id }) => sessionStore.entry(id)).filter((entry) => entry !== undefined)
+    const open = openOf(sessionStore)
     const runs = open.filter((entry) => entry.going).length
     const temporary = open.filter(({ session }) => session.ext?.temporary && session.messages.length).length
     const queued = open.reduce((sum, { session }) => sum + queue.of(session).length, 0)

@@ -1,0 +1,49 @@
+// What a tab follows of others, and what would be lost with it.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
+const vm = require('node:vm')
+const { JS } = require('./load-modules.js')
+
+function page({ sessions, current, queued = {}, kind = 'idb' }) {
+  const looked = []
+  const modules = {
+    'ui/i18n': { t: (key, values) => `${key} ${values?.n ?? ''}`.trim() },
+    'io/tab-channel': { open: () => ({}) },
+    'io/run-mirror': { create: () => ({ hooks: {}, look: ({ session }) => looked.push(session.id) }) },
+  }
+  let made
+  const define = (_, deps, factory) => { made = factory(...deps.map((name) => modules[name] ?? {})) }
+  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'other-tabs.js'), 'utf8'), vm.createContext({ addEventListener() {}, yaa: { define } }))
+  const entries = new Map(sessions.map((entry) => [entry.session.id, entry]))
+  const sessionStore = { heads: () => [...entries.keys(), 'not open'].map((id) => ({ id })), entry: (id) => entries.get(id), hooks: [] }
+  const app = { sessionStore, store: { kind }, current: entries.get(current), queue: { of: ({ id }) => queued[id] ?? [] }, watchers: new Set() }
+  return { app, made, looked }
+}
+
+const entry = (id, more = {}) => ({ session: { id, messages: [{}], ...more.session }, ...more.entry })
+
+test('a run is followed where it is looked at, or where a message waits for its end', () => {
+  const { app, made, looked } = page({ sessions: [entry('a'), entry('b'), entry('c')], current: 'a', queued: { a: [1], c: [1] } })
+  made.start({ app })
+  assert.deepStrictEqual(looked.splice(0), ['a', 'c'])
+  for (const watcher of app.watchers) watcher()
+  assert.deepStrictEqual(looked, ['a', 'c'])
+})
+
+test('who closes a page is told what goes with it', () => {
+  const rows = [
+    [{ sessions: [entry('a')] }, []],
+    [{ sessions: [entry('a', { entry: { going: Promise.resolve() } })] }, ['leave.run 1']],
+    [{ sessions: [entry('a', { session: { ext: { temporary: true } } })] }, ['leave.temporary 1']],
+    [{ sessions: [entry('a'), entry('b')], queued: { a: [1], b: [1, 2] } }, ['leave.queued 3']],
+    [{ sessions: [entry('a')], kind: 'memory' }, ['leave.memory']],
+  ]
+  for (const [given, wanted] of rows) {
+    const { app, made } = page({ current: 'a', ...given })
+    assert.deepStrictEqual(Array.from(made.losses(app)), wanted)
+  }
+})
