@@ -2,7 +2,7 @@
 // written during a run is sent when that has ended well.
 
 yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isBusy }, sessions) => {
-  const { h, icon, iconButton, list, text, attr } = dom
+  const { h, icon, list, text } = dom
   const FILE = /^<(?:file|resource) name="([^"]*)/
 
   /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
@@ -21,57 +21,24 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
       fleeting.hidden = !session.ext?.temporary
       offer.hidden = Boolean(session.messages.length || session.ext?.temporary)
       chips.hidden = !queue.length
-      list(chips, queue.map((one) => ({ ...one, live })), (one) => one.id, () => chipView(actions))
+      if (queue.length && !chipView) return void bring()
+      list(chips, queue.map((one) => ({ ...one, live, label: one.text || filesOf(/** @type {any} */ (one).content) })), (one) => one.id, () => chipView(actions))
+    }
+
+    async function bring() {
+      await yaa.load('commands')
+      chipView = yaa.use('ui/queue-chip').chipView
+      actions.draw()
     }
 
     return { el, update }
   }
+
+  /** @type {any} comes with the first message that waits */ let chipView = null
 
   /** @param {string} sign @param {string} words @param {string} label @param {() => void} onclick */
   function note(sign, words, label, onclick) {
     return h('div.note', { hidden: true }, icon(sign), h('span', null, words), h('button.button.small', { type: 'button', onclick }, label))
-  }
-
-  /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
-  function chipView(actions) {
-    /** @type {any} */ let item = null
-    const words = h('button.queue-words', { type: 'button', title: t('queue.edit'), onclick: edit })
-    const now = h('button.button.small', { type: 'button', onclick: () => actions.queue.sendNow(item.id) })
-    const out = iconButton('x', t('queue.remove'), { onclick: () => actions.queue.change(item.id, '') })
-    const el = h('li.queue-item', null, icon('clock'), words, now, out)
-
-    /** @param {any} next */
-    function update(next) {
-      item = next
-      text(words, item.text || filesOf(item.content))
-      text(now, t(item.live ? 'queue.interrupt' : 'queue.now'))
-      attr(now, 'title', item.live ? t('queue.interruptHint') : null)
-    }
-
-    function edit() {
-      let over = false
-      const end = (/** @type {boolean} */ keep) => {
-        if (over) return
-        over = true
-        field.replaceWith(words)
-        words.focus()
-        if (keep && field.value.trim()) actions.queue.change(item.id, field.value.trim())
-      }
-      const field = h('textarea.input', { value: item.text, rows: 1, 'aria-label': t('queue.edit'), onblur: () => end(true), onkeydown })
-      /** @param {KeyboardEvent} event */
-      function onkeydown(event) {
-        if (event.isComposing || event.keyCode === 229 || event.shiftKey) return
-        if (event.key === 'Enter' || event.key === 'Escape') {
-          event.preventDefault()
-          event.stopPropagation()
-          end(event.key === 'Enter')
-        }
-      }
-      words.replaceWith(field)
-      field.focus()
-    }
-
-    return { el, update }
   }
 
   // -- the queue --

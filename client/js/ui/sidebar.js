@@ -241,13 +241,15 @@ yaa.define('ui/sidebar', [
       { label: t('side.delete'), icon: 'trash', danger: true, action: () => actions.remove(row.id) },
     ]
 
-    function rename() {
+    async function rename() {
+      await yaa.load('commands')
+      const { titleField } = yaa.use('ui/title-field')
       const { id } = row
       const back = () => {
         field.replaceWith(open)
         open.focus()
       }
-      const field = titleField(row.title, (value) => actions.rename(id, value), back)
+      const field = titleField(row.title, (/** @type {string} */ value) => actions.rename(id, value), back)
       open.replaceWith(field)
       field.select()
     }
@@ -261,31 +263,6 @@ yaa.define('ui/sidebar', [
     const sign = mark === 'busy' ? h('span.spinner') : h(`span.dot.${mark === 'asking' ? 'warn' : 'bad'}`)
     sign.title = t(`side.${mark}`)
     return [sign, h('span.sr-only', null, t(`side.${mark}`))]
-  }
-
-  /**
-   * Rename in place: Enter and leaving keep the new title, Escape the old one.
-   * @param {string} value @param {(value: string) => void} save @param {() => void} close
-   */
-  function titleField(value, save, close) {
-    let over = false
-    const end = (/** @type {boolean} */ keep) => {
-      if (over) return
-      over = true
-      const next = field.value.trim()
-      if (keep && next && next !== value) save(next)
-      close()
-    }
-    const label = t('side.title')
-    const field = h('input.input.title-edit', { value, 'aria-label': label, autocomplete: 'off', onblur: () => end(true), onkeydown })
-    /** @param {KeyboardEvent} event */
-    function onkeydown(event) {
-      if (event.isComposing || event.keyCode === 229 || !['Enter', 'Escape'].includes(event.key)) return
-      event.preventDefault() // it would press the button that has the focus next
-      event.stopPropagation()
-      end(event.key === 'Enter')
-    }
-    return field
   }
 
   /** The server at the foot of the list; opens the settings. @param {import('./types').Actions} actions */
@@ -342,13 +319,15 @@ yaa.define('ui/sidebar', [
       return [{ label: t('side.rename'), icon: 'pencil', action: rename }, ...rest, ...all.filter(({ danger }) => danger)]
     }
 
-    function rename() {
+    async function rename() {
+      await yaa.load('commands')
+      const { titleField } = yaa.use('ui/title-field')
       const { id, title: old = '' } = last.session
       const back = () => {
         field.replaceWith(title)
         title.focus()
       }
-      const field = titleField(old, (value) => actions.rename(id, value), back)
+      const field = titleField(old, (/** @type {string} */ value) => actions.rename(id, value), back)
       title.replaceWith(field)
       field.select()
     }
