@@ -66,6 +66,8 @@ await main(async (walk, job) => {
   async function newSession(folder = "") {
     await page.evaluate(() => document.querySelector("dialog[open]")?.querySelector(".dialog-head button")?.click());
     await page.evaluate(() => yaa.use("ui/commands").context().actions.newSession());
+    // one that is empty is used again, with the files that it has
+    await page.evaluate((id) => { yaa.use("ui/commands").context().app.current.session.id = id; }, `ses_row${Date.now()}-${count}`);
     if (folder) await page.evaluate((name) => { yaa.use("ui/commands").context().app.current.session.workspace = { folder: name }; }, folder);
     return (await session()).id;
   }
