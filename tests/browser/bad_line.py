@@ -107,7 +107,7 @@ class Line:
 
     def fault(self, given: Row) -> None:
         """Have a fault from now on."""
-        self.proxy.use([Fault(**{key: given[key] for key in given if key in FIELDS})])
+        self.proxy.use([fault_of(given, given["path"])])
 
     def heal(self) -> None:
         """Have a good line."""
@@ -122,6 +122,11 @@ class Line:
 
 
 FIELDS = set(Fault.__dataclass_fields__)
+
+
+def fault_of(given: Row, path: str) -> Fault:
+    """Return the fault of a row of FAULTS, of requests that match `path`."""
+    return Fault(**{key: given[key] for key in given if key in FIELDS} | {"path": path})
 
 
 def go(browser: str, rows: list[tuple[str, str]]) -> tuple[dict[str, list[str]], str]:
@@ -161,10 +166,7 @@ class ChangingLine:
         while True:
             label = self._chance.choice([*labels, ""])
             self.faults.append(label or "none")
-            given = FAULTS.get(label, {})
-            fault = Fault(**{key: value for key, value in given.items() if key in FIELDS})
-            fault.path = OVER
-            self._proxy.use([fault] if label else [])
+            self._proxy.use([fault_of(FAULTS[label], OVER)] if label else [])
             if self._over.wait(EVERY_S):
                 return
 
