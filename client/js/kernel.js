@@ -40,7 +40,6 @@ globalThis.yaa = (function kernel() {
 
   /** Of a script that has said nothing by then it is said that it did not come. */
   const LIMIT_MS = 20_000
-  /** Before it is asked for again. */
   const PAUSES_MS = [1000, 3000]
   /** @type {Set<any>} scripts that have defined a module: others came from somebody else */
   const heard = new Set()

@@ -64,8 +64,6 @@ yaa.define('i18n/en', [], () => {
     'compose.placeholder': 'Message yaa …',
     'compose.placeholderAsk': 'Answer above, or write something new …',
     'compose.attach': 'Attach files',
-    'drop.attach': 'Let go to attach these files',
-    'drop.import': 'Let go to import sessions',
     'compose.send': 'Send',
     'compose.stop': 'Stop',
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
@@ -94,8 +92,6 @@ yaa.define('i18n/en', [], () => {
 
     // branches and edits
     'later.failed': 'A part of the page could not be loaded. Check the connection, then try again.',
-    'later.updated': 'The server was updated. Reload the page to go on; what you wrote stays.',
-    'later.reload': 'Reload',
     'branch.edit': 'Edit',
     'branch.retry': 'Answer again',
     'branch.answer': 'Ask for an answer',
@@ -116,12 +112,7 @@ yaa.define('i18n/en', [], () => {
 
     // notes over the composer
     'queue.label': 'Waiting to be sent',
-    'queue.edit': 'Edit the waiting message',
-    'queue.remove': 'Take it out',
     'queue.removed': 'Taken out.',
-    'queue.now': 'Send now',
-    'queue.interrupt': 'Stop and send',
-    'queue.interruptHint': 'Stops the run and sends this at once. Otherwise it is sent when the run has ended.',
     'pause.on': 'Automatic approval is paused: every call asks.',
     'pause.next': 'Automatic approval is paused: every call asks from the next run on.',
     'pause.end': 'End the pause',

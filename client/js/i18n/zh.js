@@ -64,8 +64,6 @@ yaa.define('i18n/zh', [], () => {
     'compose.placeholder': '给 yaa 发消息…',
     'compose.placeholderAsk': '请在上面回应，或写点新的…',
     'compose.attach': '添加附件',
-    'drop.attach': '松开即可添加这些文件',
-    'drop.import': '松开即可导入会话',
     'compose.send': '发送',
     'compose.stop': '停止',
     'compose.hint': '回车发送，Shift+回车换行',
@@ -94,8 +92,6 @@ yaa.define('i18n/zh', [], () => {
 
     // branches and edits
     'later.failed': '页面的一部分未能加载。请检查网络连接，然后重试。',
-    'later.updated': '服务器已更新。请重新加载页面后继续，已输入的内容会保留。',
-    'later.reload': '重新加载',
     'branch.edit': '编辑',
     'branch.retry': '重新回答',
     'branch.answer': '请求回答',
@@ -116,12 +112,7 @@ yaa.define('i18n/zh', [], () => {
 
     // notes over the composer
     'queue.label': '等待发送',
-    'queue.edit': '修改等待发送的消息',
-    'queue.remove': '移出队列',
     'queue.removed': '已移出队列。',
-    'queue.now': '立即发送',
-    'queue.interrupt': '停止并发送',
-    'queue.interruptHint': '停止当前运行并立即发送；否则会在运行结束后发送。',
     'pause.on': '自动批准已暂停：每次调用都会询问。',
     'pause.next': '自动批准已暂停：从下一次运行起每次调用都会询问。',
     'pause.end': '结束暂停',

@@ -3,7 +3,7 @@
 //
 //   idle → posting → streaming → done | interrupted
 //              ↖ lost (waits) ↙          interrupted also: stopped by the user, refused, gave up
-//                  any of them → stopping: until the server has confirmed it, nothing more is shown
+//                  any → stopping, until it is confirmed
 //
 // What is sent was saved before, with approved calls marked `started` (core/session.writeAhead). The marks come into
 // the document itself once it is unknown what happened.
@@ -21,7 +21,6 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
   const GRACE_MS = 3000
   /** No byte for so long is said, where the server has not said how often it pings. */
   const QUIET_MS = 10_000
-  /** Before the server is asked again to stop. */
   const STOP_PAUSES = [0, 1000, 2000, 4000]
   /** A timer's most. */
   const LONGEST_MS = 2 ** 31 - 1

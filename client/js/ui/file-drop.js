@@ -1,6 +1,6 @@
 // Dropped files: over the list of sessions they are imported, elsewhere attached. Unhandled, the browser would leave.
 
-yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ attr }, { t }, commands) => {
+yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/commands', 'i18n/late-parts'], ({ attr }, { t }, commands) => {
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
     const mark = (/** @type {string} */ css, /** @type {boolean | undefined} */ on, /** @type {string} */ words) => document.querySelectorAll(css).forEach((el) => attr(el, 'data-drop', on ? t(words) : null))

@@ -1,7 +1,7 @@
 // Parts of the page that could not be loaded. A server that was updated meanwhile has none of this page's version: then
 // nothing but loading the page again helps, and that is said instead.
 
-yaa.define('ui/load-failures', ['ui/popup', 'ui/i18n'], ({ toast }, { t }) => {
+yaa.define('ui/load-failures', ['ui/popup', 'ui/i18n', 'i18n/late-parts'], ({ toast }, { t }) => {
   /** Part of every address whose file never changes (docs/reference/http.md). */
   const VERSION = /^v\/[^/]+\//
   const PAUSE_MS = 10_000

@@ -1,6 +1,6 @@
 // A message that waits to be sent, over the composer.
 
-yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n'], ({ h, icon, iconButton, text, attr }, { t }) => {
+yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }) => {
   /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
   function chipView(actions) {
     /** @type {any} */ let item = null

@@ -7,9 +7,7 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
   /** What starts a server. A server that lies could have people run anything else. @param {any} info @returns {string} */
   const commandOf = (info) => (/^(yaa|python3 (-m yaa|[\w+.-]+\.pyz))$/.test(info?.command) ? info.command : 'python3 -m server')
 
-  /** Between questions that get no answer. */
   const PAUSES_MS = [2000, 4000, 8000, 16_000, 30_000, 60_000]
-  /** What is older is asked for anew when the page is looked at. */
   const FRESH_MS = 300_000
   /** @type {Timers} */
   const TIMERS = { now: () => Date.now(), set: (callback, ms) => setTimeout(callback, ms), clear: (timer) => clearTimeout(timer) }
@@ -73,7 +71,6 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
       if (turn && !asking) ask()
     }
 
-    /** The line is back, or somebody looks at the page. */
     function look() {
       if (globalThis.document?.visibilityState !== 'hidden' && (state.failure || timers.now() - asked > FRESH_MS)) again()
     }
