@@ -19,8 +19,7 @@ yaa.define('main', [
   /** Report a storage failure: ui/storage-notices does, a toast until it is loaded. @param {StoreError} error */
   function troubled(error) {
     const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
-    const reads = error.code === 'unread' || error.code === 'damaged'
-    if (!heard) toast(t(reads ? 'toast.readFailed' : 'toast.saveFailed', { detail: error.message }), { bad: true })
+    if (!heard) toast(t('toast.storage', { detail: error.message }), { bad: true })
   }
 
   /** Recorded runs are expendable. */

@@ -470,11 +470,10 @@ class Run:
         for event in self._opening:
             yield event
         self._opening.clear()  # frees the configuration that they contain
-        recorded, work = self.agent.records.has(self.session_key), self._size
+        recorded = self.agent.records.has(self.session_key)
         earlier = self._events_of_earlier_runs(recorded)
-        if not recorded:
-            work //= 32  # the messages are only searched for calls without a result
-        work += PER_CALL * len(self.session["calls"])
+        searched = self._size if recorded else self._size // 32  # for calls without a result
+        work = searched + PER_CALL * len(self.session["calls"])
         while found := await offload(work, list, islice(earlier, 1)):
             yield found[0]
         skills = self.agent.toolbox.skills

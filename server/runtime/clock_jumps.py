@@ -6,15 +6,14 @@ while the machine sleeps. After a jump nothing expires for a day: time to set it
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
-
-from ..telemetry import log
 
 JUMP_S = 3600.0  # more than what a time server corrects
 PAUSE_S = 86_400.0
 
-_log = log.get("app")
+_log = logging.getLogger("yaa.app")
 
 
 def steady_s() -> float:

@@ -54,9 +54,9 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
   const sessionStore = openSessionStore({
     store, api: () => api, prepare, onChange: (id) => { drawn.push(id); moment() }, onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
-    onUnsaid: (entry, words) => unsaid.push(words), onGone: (entry) => gone.push(entry.session.id) > 0,
+    onUnsaid: (entry, words) => unsaid.push(words),
   })
-  sessionStore.hooks.push({ onStart: () => count('begins'), onEvent: () => moment(), onRest: () => count('rests') })
+  sessionStore.hooks.push({ onStart: () => count('begins'), onEvent: () => moment(), onRest: () => count('rests'), onGone: (entry) => gone.push(entry.session.id) > 0 })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
   return { sessionStore, store, server, calls, kept, said, unsaid, gone, drawn, tell, entry: sessionStore.fresh() }
 }

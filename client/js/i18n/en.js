@@ -151,8 +151,6 @@ yaa.define('i18n/en', [], () => {
     'run.failed': 'Could not continue.',
     'run.retry': 'Try now',
     'run.mirrored': 'Another tab runs this. It is shown here as it goes, and can be stopped here.',
-    'session.deleted': 'This session was deleted in another tab. A message you send here brings it back.',
-    'session.restore': 'Restore',
     'run.elsewhere': 'This session is running in another tab.',
     'run.stopped': 'Stopped.',
     'run.unfinished': 'This run was cut off before it ended.',
@@ -173,8 +171,7 @@ yaa.define('i18n/en', [], () => {
     'artifact.open': 'Show it',
 
     'toast.label': 'Notices',
-    'toast.saveFailed': 'Could not save in this browser: {detail}',
-    'toast.readFailed': 'A stored session could not be read whole: {detail}',
+    'toast.storage': 'This browser could not save or read: {detail}',
     'toast.answerRefused': 'The server did not take this answer: {detail}',
 
     // the list of sessions

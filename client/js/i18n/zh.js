@@ -153,8 +153,6 @@ yaa.define('i18n/zh', [], () => {
     'run.failed': '无法继续。',
     'run.retry': '现在重试',
     'run.mirrored': '由另一个标签页运行，此处同步显示，也可在此停止。',
-    'session.deleted': '这个会话已在另一个标签页中删除。在这里发送消息会恢复它。',
-    'session.restore': '恢复',
     'run.elsewhere': '这个会话正在另一个标签页里运行。',
     'run.stopped': '已停止。',
     'run.unfinished': '这次运行在结束之前中断了。',
@@ -175,8 +173,7 @@ yaa.define('i18n/zh', [], () => {
     'artifact.open': '预览',
 
     'toast.label': '提示',
-    'toast.saveFailed': '无法保存到这个浏览器：{detail}',
-    'toast.readFailed': '有会话无法完整读取：{detail}',
+    'toast.storage': '此浏览器无法保存或读取：{detail}',
     'toast.answerRefused': '服务器没有接受这个回答：{detail}',
 
     // the list of sessions

@@ -35,9 +35,8 @@ yaa.define('ui/app', [
         onEnd(entry, server)
         keepEvents(entry, store)
         app.queue.onEnd(entry)
-      }, onElsewhere: () => toast(t('run.elsewhere')), onGone: (entry) => isShown(entry) && (toast(t('session.deleted'), { label: t('session.restore'), action: () => sessionStore.restore(entry.session) }), true), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
+      }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
-    const isShown = (/** @type {import('./types').Entry} */ entry) => entry === app.current && entry.session.messages.length > 0
     /** @type {App} */
     const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
     app.queue = queueOf(app, (entry, words) => sessionStore.send(entry, words))

@@ -9,7 +9,14 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
       channel: channels.open('yaa-runs'), entry: sessionStore.entry, onChange: sessionStore.redraw, takeFromSilent: sessionStore.takeFromSilent,
       onEnd: (/** @type {import('./types').Entry} */ entry) => app.queue.onEnd(entry),
     })
-    sessionStore.hooks.push(mirror.hooks)
+    sessionStore.hooks.push({ ...mirror.hooks, onGone })
+    /** What another tab has deleted stays where it is shown. @param {import('./types').Entry} entry */
+    function onGone(entry) {
+      const shown = entry === app.current && entry.session.messages.length > 0
+      if (shown) toast(t('gone.said'), { label: t('gone.restore'), action: () => sessionStore.restore(entry.session) })
+      return shown
+    }
+
     const look = () => { for (const entry of new Set([app.current, ...waitingOf(app)])) mirror.look(entry) }
     app.watchers.add(look)
     look()

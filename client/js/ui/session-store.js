@@ -20,10 +20,10 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
 
   /**
    * @param {{store: Store, api: () => Api, prepare: (session: Session) => any, onChange: (id: string, whole: boolean) => void,
-   *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onGone: (entry: Entry) => boolean, onUnsaid: (entry: Entry, words: any) => void}} options
-   *   `onGone`: another tab has deleted it; true if it is shown all the same. `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
+   *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onUnsaid: (entry: Entry, words: any) => void}} options
+   *   `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
    */
-  function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onGone, onUnsaid }) {
+  function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
     /** Called when a run begins, at each of its events, and when it has ended. @type {import('./types').Hooks[]} */
@@ -364,7 +364,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       const entry = /** @type {Entry} */ (entries.get(id))
       if (isActive(entry)) await remove(id)
       entries.delete(id)
-      if (onGone(entry)) entries.set(id, entry)
+      if (hooks.some((hook) => hook.onGone?.(entry))) entries.set(id, entry)
     }
 
     /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */

@@ -176,6 +176,8 @@ export interface Hooks {
   onStart(entry: Entry): void
   onEvent(entry: Entry, event: YaaEvent): void
   onRest(entry: Entry): void
+  /** Another tab has deleted it; true if it is shown all the same. */
+  onGone?(entry: Entry): boolean
 }
 
 export interface SessionStore {
@@ -385,7 +387,6 @@ declare global {
         onChange: (id: string, whole: boolean) => void
         onEnd: (entry: Entry) => void
         onElsewhere: () => void
-        onGone: (entry: Entry) => boolean
         onUnsaid: (entry: Entry, words: any) => void
       }): SessionStore
       isActive(entry?: Entry): boolean
