@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ class Full(unittest.TestCase):
             number += 1
             session = asked(number)
             with self.subTest(name):
-                self.assertTrue(processes.until(lambda at=folder: self.remount(at, "ro"), 60))
+                self.assertTrue(processes.until(partial(self.remount, folder, "ro"), 60))
                 status, said = api.request("PUT", f"/workspaces/s{number}/file?path=a", {"a": 1})
                 wanted = 200 if name in ("claims", "runs") else 507
                 self.assertEqual(status, wanted, said)
