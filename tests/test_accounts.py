@@ -143,7 +143,7 @@ class Shares(unittest.TestCase):
                     self.assertTrue(fits or (person, name) in entries, seed)
             for *_, release in held:
                 release()
-            self.assertEqual((accounts.pools["runs"].total, +accounts.pools["runs"].held), (0, {}))
+            self.assertEqual((accounts.pools["runs"].total, accounts.pools["runs"].held), (0, {}))
 
 
 class Waiting(unittest.IsolatedAsyncioTestCase):

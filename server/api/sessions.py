@@ -179,11 +179,12 @@ class Runs:
             finally:
                 run_id.reset(token)
         finally:
-            if run is not None:
-                session_id = run.session.get("id", "")
-                for left in self._agent.running_calls(owner, session_id):
+            try:
+                session_id = run.session.get("id", "") if run else ""
+                for left in self._agent.running_calls(owner, session_id) if run else ():
                     left.add_done_callback(hold(owner, "runs", session_id, always=True))
-            release()
+            finally:
+                release()
 
     async def next_run(
         self,

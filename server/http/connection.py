@@ -78,7 +78,7 @@ class ConnectionLimit:
         May close the connection that has waited longest. If more than SPARE connections without a
         place wait for their head, the oldest of them is refused.
         """
-        full = one.network if self._places.held[one.network] >= self._most_each else ""
+        full = one.network if self._places.of(one.network) >= self._most_each else ""
         if full or not self._places.fits(one.network):
             self._tell(full)
             other = self._longest_waiting(full)
@@ -113,7 +113,7 @@ class ConnectionLimit:
         self._remove(one)
         if self._places.total <= self._most // 2:
             self._warned.discard("")
-        if one.network and self._places.held[one.network] <= self._most_each // 2:
+        if one.network and self._places.of(one.network) <= self._most_each // 2:
             self._warned.discard(one.network)
 
     def _remove(self, one: PlacedConnection) -> None:

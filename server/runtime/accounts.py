@@ -134,19 +134,19 @@ class Pool:
     """How much each person holds of one resource. `terms`: of those that `turn` lets wait."""
 
     def __init__(self, *terms: float) -> None:
-        self.terms, self.held, self.rests = Terms(*terms), Counter[str](), 0
+        self.terms, self.total, self.rests = Terms(*terms), 0, 0  # `total`: what all hold together
+        self.held: dict[str, int] = {}
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
-    @property
-    def total(self) -> int:
-        """Return how much all hold together."""
-        return self.held.total()
+    def of(self, person: str) -> int:
+        """Return how much a person holds."""
+        return self.held.get(person, 0)
 
     def fits(self, person: str, amount: int = 1, terms: Terms | None = None) -> bool:
         """Return whether a person may take so much."""
         most, share, own = terms or self.terms
-        held = self.held[person]
-        free, wanted = most - self.held.total() - amount, held + amount
+        held = self.held.get(person, 0)
+        free, wanted = most - self.total - amount, held + amount
         return free >= 0 and wanted <= own and (not held or not free < wanted / share)
 
     def change(self, person: str, amount: int) -> None:
@@ -154,13 +154,15 @@ class Pool:
 
         Of those who wait that is who holds least, and the first of them.
         """
-        self.held[person] += amount
-        if not self.held[person]:
-            del self.held[person]
+        if held := self.held.get(person, 0) + amount:
+            self.held[person] = held
+        else:
+            self.held.pop(person, None)
+        self.total += amount
         if amount < 0 and self._waiting:
-            for other, turn in sorted(self._waiting, key=lambda each: self.held[each[0]]):
+            for other, turn in sorted(self._waiting, key=lambda each: self.of(each[0])):
                 if not turn.done() and self.fits(other):
-                    self.held[other] += 1
+                    self.change(other, 1)
                     turn.set_result(None)
 
     @asynccontextmanager
@@ -244,7 +246,7 @@ class Accounts:
         self.take(person, "calls", always=True)
         try:
             alone = self.rules.terms(person, "calls").share == math.inf
-            yield 0 if alone else niceness(self.pools["calls"].held[person])
+            yield 0 if alone else niceness(self.pools["calls"].of(person))
         finally:
             self.give(person, "calls")
 
@@ -256,9 +258,6 @@ class Accounts:
         Whoever takes it under the same name meanwhile shares it. Raises Problem, unless `always`.
         """
         entry = (what, person, name)
-        if not self._named[entry]:
-            self.take(person, what, always=always)
-        self._named[entry] += 1
 
         def release(*_: object) -> None:
             """Give it back once nobody holds it under this name."""
@@ -267,6 +266,13 @@ class Accounts:
                 del self._named[entry]
                 self.give(person, what)
 
+        self._named[entry] += 1  # what may fail for want of memory comes before
+        if self._named[entry] == 1:
+            try:
+                self.take(person, what, always=always)
+            except BaseException:
+                del self._named[entry]
+                raise
         return release
 
     def begin(self, request: Request) -> None:
@@ -278,7 +284,7 @@ class Accounts:
     def others(self, person: str) -> bool:
         """Return whether requests of other people are being served."""
         requests = self.pools["requests"]
-        return requests.total > requests.held[person]
+        return requests.total > requests.of(person)
 
     def end(self, request: Request) -> None:
         """Note that a request is answered, if it was counted."""
@@ -296,7 +302,7 @@ class Accounts:
         """Return the Problem for a person who may not take so much more of a resource."""
         about, pool = RESOURCES[what], self.pools[what]
         all_of_it, _, own = self.rules.terms(person, what)
-        held = pool.held[person]
+        held = pool.of(person)
         code, step = "busy", "Wait until one of yours has ended, or end one, and ask again"
         if own < all_of_it and held >= own:
             text = f"Your keys may have {own} {about.words} (limits.{about.key} of a key)"

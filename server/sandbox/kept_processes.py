@@ -103,7 +103,7 @@ class KeptProcesses:
                 text = self.full.format(most=self._most, share=share)
                 yield Outcome("error", error={"type": self.busy, "message": text})
                 return
-            nice = max(job.nice, niceness(self._turns.held[job.owner]))
+            nice = max(job.nice, niceness(self._turns.of(job.owner)))
             now = replace(job, nice=nice)
             async with aclosing(self._run_now(key, now, code, start)) as items:
                 async for item in items:
