@@ -90,7 +90,7 @@ await main(async (walk, job) => {
     });
     await page.waitForSelector("dialog[open] .panel");
     await set({ language: "zh" });
-    await walk.sees("dialog[open] .toast", "none.css");
+    await walk.sees("dialog[open] .toast", "A part of the page could not be loaded.");
     await set({ language: "en" });
   });
 
