@@ -222,16 +222,17 @@ class BaseAgent:
         self._active[session] = run
         run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
-    async def stop_session(self, owner: str, session_id: str) -> bool:
+    async def stop_session(self, owner: str, session_id: str, reason: str = "") -> bool:
         """Stop the model call and the tool calls of a session on this host.
 
-        The results of its tool calls say that they were stopped. Returns whether everything has
+        `reason`: the error in which its run in this process ends; "" if its client may go on with
+        it. The results of its tool calls say that they were stopped. Returns whether everything has
         ended, after STOP_S at most; where locks do not work, whether all was asked to end.
         """
         session = (owner, session_id)
         if not self._has_runs(session) and self.executions.locks.work:
             return True
-        ran = self._stop(session)
+        ran = self._stop(session, reason)
         with suppress(OSError):  # a full disk: only other processes miss the request
             self._signals.send(session)
         for _ in range(round(STOP_S / WATCH_S)):
@@ -240,10 +241,10 @@ class BaseAgent:
             await asyncio.sleep(WATCH_S / 5 if ran else WATCH_S)
         return not self._has_runs(session)
 
-    def _stop(self, session: SessionKey) -> bool:
+    def _stop(self, session: SessionKey, reason: str = "") -> bool:
         run = self._active.get(session)
         if run is not None:
-            run.stop()
+            run.stop(reason)
         return bool(self.executions.stop(session, STOPPED)) or run is not None
 
     def active_runs(self) -> list[tuple[SessionKey, str]]:
@@ -362,6 +363,7 @@ class Run:
             session, model.api, agent.ids, agent.clock, self._observer, self._hooks
         )
         self._stopped = False
+        self._reason = ""  # why it was ended by somebody else
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
         # Not kept in the first call of a session, which may be the only one
@@ -391,7 +393,7 @@ class Run:
                     yield event
                     if self._has_worked_long():
                         await asyncio.sleep(0)
-        except Exception as error:  # bugs must end the run with a terminal event too
+        except (Exception, asyncio.CancelledError) as error:  # bugs must end the run, too
             event = self._error(self._failure_event(error))
             await self._record_event(event)
             yield event
@@ -430,9 +432,10 @@ class Run:
         """Call `keep` before each call that may not run twice; an OSError keeps it from running."""
         self._call_runner.keep = keep
 
-    def stop(self) -> None:
-        """End the run at its next safe point, without a terminal event, at a user's request."""
-        self._stopped = self._call_runner.stopped = True
+    def stop(self, reason: str = "") -> None:
+        """End the run at its next safe point, with RUN_ERROR if there is a reason."""
+        self._stopped, self._reason = True, reason
+        self._call_runner.stopped = True
         self.interrupt()
 
     def interrupt(self) -> None:
@@ -456,7 +459,20 @@ class Run:
             metadata["since"] = since
         self._observer.see(event)
 
-    def _failure_event(self, error: Exception) -> Event:
+    def _must_end(self) -> bool:
+        """Return whether it is stopped. Raises CancelledError where its client may not go on."""
+        if self._reason:
+            raise asyncio.CancelledError
+        return self.agent.executions.stopping or self._stopped
+
+    def _failure_event(self, error: BaseException) -> Event:
+        """Return the event that ends a run in an exception. Raises CancelledError again."""
+        if isinstance(error, asyncio.CancelledError):
+            if not self._reason:
+                raise error
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            return events.run_error(self._reason, "stopped_by_owner")
         if isinstance(error, HookError):
             return events.run_error(str(error), "hook_failed")
         if isinstance(error, ClaimError):
@@ -490,7 +506,7 @@ class Run:
         while True:
             work = self._size + PER_CALL * len(self.session["calls"])
             step = await offload(work, self._next_step)
-            if (self.agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
+            if self._must_end() and not isinstance(step, Stop):
                 return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
             self._consumer_task = asyncio.current_task() if calls_model else None

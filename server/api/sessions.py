@@ -116,7 +116,7 @@ class Agent(Protocol):
         """
         ...
 
-    async def stop_session(self, owner: str, session_id: str) -> bool:
+    async def stop_session(self, owner: str, session_id: str, reason: str = "") -> bool:
         """Stop the runs of a session. Return False if one still runs after a while."""
         ...
 

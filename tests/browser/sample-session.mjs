@@ -98,6 +98,8 @@ export async function openGroups(page) {
 /** Writes sessions into the storage of the page and opens the first of them. */
 export async function put(page, ...sessions) {
   await page.waitForSelector("form.composer textarea");
+  // A link signs in when the page is idle: a reload before that leaves it without a key.
+  await page.waitForFunction(() => { try { return !globalThis.yaa.use("ui/commands").context().app.server.state().checking } catch { return false } });
   await page.evaluate(async (all) => {
     const store = await globalThis.yaa.use("io/store-idb").open();
     for (const one of all) await store.put(one);

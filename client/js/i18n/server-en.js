@@ -174,7 +174,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.runs.none': 'None yet.',
   'host.runs.stop': 'Stop it',
   'host.runs.notStopped': 'It was told to stop and has not ended yet. Read the list again in a moment.',
-  'host.runs.stopOf': 'Stop the run of {name}',
+  'host.runs.stopOf': 'Stop it: the run of {name}',
   'host.runs.read': 'Read again',
   'host.runs.at': 'When',
   'host.runs.who': 'Key',

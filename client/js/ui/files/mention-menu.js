@@ -24,8 +24,6 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     let at = 0
     /** @type {any} the field */ let area = null
     /** @type {{key: string, until: number, paths: Promise<string[]>} | null} */ let cached = null
-    /** Until then Enter is not for the list: it came while somebody was about to send. */
-    let notYet = 0
     /** What was put away with Escape, until something else is named. */
     let dismissed = -1
 
@@ -36,9 +34,15 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       const began = Date.now()
       if (cached?.key !== key || cached.until < began) {
         cached = { key, until: began + FRESH_MS, paths: fetched() }
-        cached.paths.then(() => { if (Date.now() - began > LATE_MS) notYet = Date.now() + LATE_MS })
+        cached.paths.then(() => { if (Date.now() - began > LATE_MS) holdEnter() })
       }
       return cached.paths
+    }
+
+    /** A list that came while somebody was about to send does not take Enter for a moment. */
+    function holdEnter() {
+      attr(el, 'data-late', 'true')
+      setTimeout(() => attr(el, 'data-late', null), LATE_MS)
     }
 
     async function fetched() {
@@ -157,7 +161,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       else if (event.key === 'Escape') {
         dismissed = names.mentionAt(area.value, area.selectionStart)?.from ?? -1
         close()
-      } else if (event.key === 'Enter' && Date.now() < notYet) return
+      } else if (event.key === 'Enter' && el.dataset.late) return
       else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(shown[at])
       else return
       if (step) point()
