@@ -396,6 +396,19 @@ test('an answer that another tab has stored is not written over', async () => {
   }
 })
 
+test('what is stored for a moment does not keep a run of the same tab from its lock', async () => {
+  const here = await page()
+  const { sessionStore, store, entry, calls } = here
+  begin(here)
+  await until(() => asks(here) && !isActive(entry))
+  const [{ id: question }] = open(here)
+  const renamed = sessionStore.rename(entry.session.id, 'named')
+  const again = sessionStore.answer(entry, []) // nothing to answer: it is stored
+  await Promise.all([renamed, again, sessionStore.answer(entry, [[question, yes]])])
+  await until(() => !isActive(entry) && !asks(here))
+  assert.deepStrictEqual([calls.elsewhere, entry.elsewhere, (await store.get(entry.session.id)).title], [0, false, 'named'])
+})
+
 test('what another tab deletes is said where it is shown, and stays until a person wants it back', async () => {
   const here = await page()
   const { sessionStore, entry, gone, tell } = here

@@ -40,6 +40,24 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       return entry
     }
 
+    /** @type {Map<string, Promise<any>>} */ const turns = new Map()
+
+    /** Take the lock of a session, after who has it in this tab for a moment. @param {string} id @returns {Promise<(() => Promise<any>) | null>} null: another tab has it */
+    async function takeLock(id) {
+      while (turns.has(id)) await turns.get(id)
+      let over = (/** @type {any} */ _) => {}
+      turns.set(id, new Promise((resolve) => { over = resolve }))
+      const release = await lock.acquire(`session ${id}`)
+      const end = async () => {
+        await release?.()
+        turns.delete(id)
+        over(null)
+      }
+      if (release) return end
+      await end()
+      return null
+    }
+
     /** Sessions that nobody wants kept are in memory only. @param {Session} session */
     const isTemporary = (session) => session.ext?.temporary === true
 
@@ -110,13 +128,13 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
       onChange(entry.session.id, true)
       const isWhole = () => !sessions.openInterrupts(entry.session).length && taken.some(([, one]) => one)
-      if (!isWhole()) await keepAnswers(entry, taken)
+      if (taken.length && !isWhole()) await keepAnswers(entry, taken)
       if (isWhole()) return run(entry)
     }
 
     /** Store answers beside those of other tabs; the first to a question counts. @param {Entry} entry @param {[string, Answer | null][]} taken */
     async function keepAnswers({ session }, taken) {
-      const release = await lock.acquire(`session ${session.id}`)
+      const release = await takeLock(session.id)
       if (!release) return // the tab that runs it stores it; ours are kept for then (takeOver)
       const stored = isTemporary(session) ? null : await read(session.id)
       for (const { id, answer = null } of stored ? sessions.answeredInterrupts(stored) : []) {
@@ -148,7 +166,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         giveUp()
       })
       onChange(id, true) // with the next frame: what was said, and the way to stop it
-      const release = await lock.acquire(`session ${id}`)
+      const release = await takeLock(id)
       if (!release) return null
       try {
         await takeOver(entry)
@@ -297,7 +315,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     async function change(id, edit, quiet) {
       const entry = await open(id)
       if (!entry) return
-      const release = isActive(entry) ? () => {} : await lock.acquire(`session ${id}`)
+      const release = isActive(entry) ? () => {} : await takeLock(id)
       if (release && !isActive(entry)) await takeOver(entry)
       edit(entry.session)
       const { title, ext } = entry.session
@@ -369,7 +387,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
 
     /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */
     async function takeFromSilent(entry) {
-      const release = isActive(entry) ? null : await lock.acquire(`session ${entry.session.id}`)
+      const release = isActive(entry) ? null : await takeLock(entry.session.id)
       if (!release) return false
       await takeOver(entry)
       release()
