@@ -1,4 +1,4 @@
-"""The owner sees who runs what and ends one; whose key is deleted is told at once."""
+"""The owner sees who runs what and ends one, which stays ended."""
 
 from __future__ import annotations
 

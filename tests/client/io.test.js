@@ -234,6 +234,9 @@ test('why it failed', async () => {
     const found = await explain(await caught(api.info()), { api, page: 'http://h/', fetch: there })
     assert.deepStrictEqual([found.cause, new Set(Object.values(found.checks))], [cause, new Set(['unknown'])], 'it is no matter of origins')
   }
+  const asks = apis.create({ base: 'http://127.0.0.1:12345', fetch: async () => { throw new DOMException('x', 'TimeoutError') } })
+  const held = await explain(await caught(asks.info()), { api: asks, page: 'https://example.com/', permissions: denied })
+  assert.strictEqual(held.cause, 'permission', 'a browser that asks lets the request wait')
   for (const [status, cause, key] of [[401, 'key', 'bad'], [403, 'other', 'unknown'], [500, 'other', 'unknown']]) {
     const api = apis.create({ base: 'http://h', fetch: async () => new Response('{}', { status }) })
     const found = await explain(await caught(api.info()), { api })

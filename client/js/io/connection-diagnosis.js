@@ -16,9 +16,11 @@ yaa.define('io/connection-diagnosis', ['io/api'], ({ failure }) => {
   async function explain(error, { api, page = globalThis.location?.href ?? 'file:///', ...means }) {
     const { fetch = (...all) => globalThis.fetch(...all), permissions = globalThis.navigator?.permissions } = means
     const found = failure(error, api.base)
-    if (found.code === 'timeout') return say('slow', found, {}) // not even a foreign origin is refused so late
     if (found.kind !== 'network') return answered(found)
     const [from, to] = [new URL(page), new URL(api.base)]
+    if (found.code === 'timeout') { // not even a foreign origin is refused so late; Firefox waits while it asks
+      return await needsPermission(from, to, permissions) ? say('permission', found, { permission: 'bad' }) : say('slow', found, {})
+    }
     const loopback = /^(?:localhost$|127\.|\[::1\])/.test(to.hostname)
     if (from.protocol === 'https:' && to.protocol === 'http:' && !loopback) return say('mixed', found, {})
     if (await isThere(api.base, fetch)) return say('cors', found, { server: 'ok', cors: 'bad' })
