@@ -139,10 +139,10 @@ class Thread:
         return str(self.messages[-1].get("content", ""))
 
     def results(self) -> dict[str, str]:
-        """What became of each call, by its tool."""
+        """What became of each call, by its tool, without what is said of files."""
         names = {c["id"]: c["function"]["name"] for m in self.messages for c in _calls(m)}
         kept = [m for m in self.messages if m["role"] == "tool"]
-        return {names[m["toolCallId"]]: m["content"] for m in kept}
+        return {names[m["toolCallId"]]: m["content"].partition("\n[")[0] for m in kept}
 
     def _keep(self, found: Json) -> Json:
         self.messages, self.state = found["messages"], found["state"]
