@@ -237,7 +237,10 @@ test('widgets that ask the same server have a session each', async (t) => {
 
 test('a reset in the middle of a run leaves nothing of it to be said', async (t) => {
   page(t)
-  globalThis.fetch = (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  globalThis.fetch = (_, { signal }) => new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+    if (signal.aborted) reject(signal.reason)
+  })
   const talk = use('widget/session').open({ server: 'http://reset.test' }, () => {})
   const sent = talk.send('Hi')
   await new Promise((resolve) => setImmediate(resolve))

@@ -24,13 +24,15 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
     /** @type {AbortController | null} while tools of the page are carried out */ let serving = null
     /** @type {Session | null} whose environment is being asked for */ let starting = null
     let closed = false
+    /** Requests whose headers the page has not given yet. */ let unsent = 0
     /** @type {RunState} */ let state = { phase: 'idle', attempt: 0, resumed: 0 }
     const base = new URL(String(options.server), location.href).href
     const api = apis.create({ base, fetch: withHeaders })
 
     /** The page is asked for its headers before every request, also when a run is resumed: a key may live for minutes only. @param {any} url @param {any} init */
     async function withHeaders(url, init) {
-      const more = new Headers(await unlessStopped(asked(options.headers), init.signal).catch(told))
+      unsent += 1
+      const more = new Headers(await unlessStopped(asked(options.headers), init.signal).catch(told).finally(() => { unsent -= 1 }))
       const all = new Headers(init.headers)
       more.forEach((value, name) => all.set(name, value))
       return fetch(url, { ...init, headers: all })
@@ -169,9 +171,21 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
       return JSON.parse(call?.function.arguments || '{}')
     }
 
-    function reset() {
+    function stop() {
+      if (serving) return serving.abort()
+      run?.stop()
+      if (unsent) run?.stop() // nobody has heard of it yet, and nobody has to be told
+    }
+
+    /** End what goes on without waiting for a word of the server: it notices that nobody listens. */
+    function hangUp() {
+      run?.stop()
       run?.stop()
       serving?.abort()
+    }
+
+    function reset() {
+      hangUp()
       run = serving = null
       session = sessions.create()
       state = { phase: 'idle', attempt: 0, resumed: 0 }
@@ -182,12 +196,11 @@ yaa.define('widget/session', ['core/session', 'io/api', 'io/run-stream'], (sessi
     function close() {
       closed = true
       taken.delete(name)
-      run?.stop()
-      serving?.abort()
+      hangUp()
     }
 
     return {
-      send, answer, go, goOn, leave, reset, stop: () => (serving ? serving.abort() : run?.stop()), close,
+      send, answer, go, goOn, leave, reset, stop, close,
       session: () => session, state: () => state, live: () => Boolean(run ?? serving), open: () => sessions.openInterrupts(session).filter((one) => one.reason !== 'client_tool'),
     }
   }
