@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-BROKEN = frozenset({errno.EROFS, errno.EIO})  # the disk takes nothing
-CLOSED = frozenset({errno.EACCES, errno.EPERM})
+from ..errors import BROKEN, FULL
+
+CLOSED = (errno.EACCES, errno.EPERM)
+READ_ONLY = (*CLOSED, errno.EROFS)
 
 
 class WorkspaceError(Exception):

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from ..errors import FULL
 from . import guidance
 from .differences import Difference, differences
-from .errors import FULL, WorkspaceError, system_errors
+from .errors import WorkspaceError, system_errors
 from .file_access import FileAccess
 from .guard import Guard
 from .layer import Layer, Merge, in_order

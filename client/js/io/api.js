@@ -153,8 +153,8 @@ yaa.define('io/api', [], () => {
       info: (signal) => ask('/info', { signal, retry: false }),
       run,
       hold,
-      /** Ends what runs of a session on the server. */
-      stop: (id, signal) => ask('/session/stop', { body: { id }, signal }),
+      /** Ends what runs of a session: said within 5 s. */
+      stop: (id, signal) => ask('/session/stop', { body: { id }, signal, silence: 12_000 }),
       file,
     }
   }
