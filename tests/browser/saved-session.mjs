@@ -19,6 +19,7 @@ await main(async (walk, job) => {
 
   await walk.step("it replays", async () => {
     await page.waitForFunction(() => yaa.use("ui/commands").table().some((one) => one.id === "inspect.time"));
+    await walk.singleKeys();
     await page.keyboard.press("g");
     await page.keyboard.press("t");
     await page.waitForSelector("input[type=range]");
