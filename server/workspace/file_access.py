@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -77,12 +78,7 @@ class FileAccess:
                 if stat.S_ISDIR(about.st_mode):
                     raise WorkspaceError("conflict", f"{text_of(place)} is a folder")
                 mode = about.st_mode & 0o777 if stat.S_ISREG(about.st_mode) else mode
-            # The same for each attempt, which so removes what an earlier one could not.
-            draft = f".yaa-{hashlib.sha256(os.fsencode(place[-1])).hexdigest()[:32]}"
-            with suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=above)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(draft, flags, 0o600, dir_fd=above)
+            draft, descriptor = _open_draft(above, place[-1])
             try:
                 try:
                     digest = hashlib.sha256()
@@ -143,6 +139,23 @@ class FileAccess:
         """Make a folder and those on the way. Raises WorkspaceError."""
         with self.folder(place, make=True):
             pass
+
+
+def _open_draft(above: int, name: str) -> tuple[str, int]:
+    """Make a file in which the next content of a name is written; return its own name, too.
+
+    It is the same for each attempt, which so removes what an earlier one could not, unless
+    something is there that cannot be removed.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    draft = f".yaa-{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}"
+    with suppress(OSError):
+        os.unlink(draft, dir_fd=above)
+    try:
+        return draft, os.open(draft, flags, 0o600, dir_fd=above)
+    except FileExistsError:
+        draft = f".yaa-{secrets.token_hex(16)}"
+        return draft, os.open(draft, flags, 0o600, dir_fd=above)
 
 
 def _remove_folder(above: int, name: str, depth: int) -> Iterator[None]:

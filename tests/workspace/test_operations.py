@@ -167,6 +167,15 @@ class Answers(Case):
         self.ask("write", path="empty", data="", offset=0, total=0, upload="w")
         self.assertEqual((self.files / "empty").read_bytes(), b"")
 
+    def test_a_folder_of_the_name_of_a_draft_holds_no_upload_up(self) -> None:
+        name = f".yaa-{hashlib.sha256(b'a').hexdigest()[:32]}"
+        write(self.files, {f"{name}/planted": "by a tool", "a": "old"})
+        data = base64.b64encode(b"new").decode()
+        self.ask("write", path="a", data=data, offset=0, total=3, upload="u")
+        planted = {name.encode(): ("d",), f"{name}/planted".encode(): ("f",), b"a": ("f",)}
+        self.assertEqual({path: row[:1] for path, row in read(self.files).items()}, planted)
+        self.assertEqual((self.files / "a").read_text(), "new")
+
     def test_objects_that_were_removed_give_room_for_others(self) -> None:
         self.run_.places = replace(self.run_.places, objects_bytes=10)
 
