@@ -22,7 +22,7 @@ BUNDLE = "page.js"
 INDEX = "index.html"
 WORKER = "service-worker.js"
 
-# The page's own tags. Those with `defer` open it; the others stand in templates, or run first.
+# The page's own tags. Those with `defer` open it; the others stand in templates.
 _SCRIPT = re.compile(r'<script (defer )?src="([\w./-]+)"></script>(\n *)?')
 _INSTALL = """\
   <link rel="manifest" href="manifest.webmanifest" crossorigin="use-credentials">

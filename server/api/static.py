@@ -29,12 +29,14 @@ SANDBOX = "sandbox.html"
 WORKER_PAGE = "worker.html"
 RELOAD = "js/reload-page.js"
 
+# The digest of the script inside index.html.
+INLINE = "'sha256-0hSn0sQ1AdDFhXgkHCBr6c3Rfawue40k9yudsipteiA='"
 # The client's own <meta> policy, which also applies on file://, and the directives that <meta> does
 # not support. Connections to any http address are allowed: the client can use other servers.
 CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "font-src 'self'; manifest-src 'self'; connect-src http: https:; frame-src 'self'; "
-    "form-action 'none'; base-uri 'none'; require-trusted-types-for 'script'; "
+    f"default-src 'none'; script-src 'self' {INLINE}; style-src 'self'; "
+    "img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; connect-src http: https:; "
+    "frame-src 'self'; form-action 'none'; base-uri 'none'; require-trusted-types-for 'script'; "
     "trusted-types 'none'; frame-ancestors 'none'"
 )
 # For the frame that shows pages written by models: scripts but no network, only inside the client.

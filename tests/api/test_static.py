@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import os
 import re
 import tempfile
@@ -12,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from server.api.router import RequestContext
-from server.api.static import CSP, WORKER_PAGE_CSP, Files, byte_range, file_name
+from server.api.static import CSP, INLINE, WORKER_PAGE_CSP, Files, byte_range, file_name
 from server.config import shipped_path
 from server.errors import Problem
 from server.http.exchange import PIECE
@@ -161,6 +163,16 @@ class Serving(Case):
             return {" ".join(part.split()) for part in policy.split(";") if part.strip()}
 
         self.assertEqual(parts(CSP) - {"frame-ancestors 'none'"}, parts(meta[1]))
+
+    def test_the_page_waits_for_no_file(self) -> None:
+        page = shipped_path("client") / "index.html"
+        if not page.is_file():
+            self.skipTest("the client is not here yet")
+        head = page.read_text().split("<template", 1)[0]
+        self.assertNotIn("<script src", head, "what says that a script hangs may not be one")
+        [script] = re.findall("<script>(.*?)</script>", head, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        self.assertEqual(INLINE, f"'sha256-{digest}'")
 
     def test_etag(self) -> None:
         etag = self.get("/js/main.js").headers["etag"]
