@@ -154,7 +154,7 @@ yaa.define('io/api', [], () => {
       run,
       hold,
       /** Ends what runs of a session: said within 5 s. */
-      stop: (id, signal) => ask('/session/stop', { body: { id }, signal, silence: 12_000 }),
+      stop: (id, signal) => ask('/session/stop', { body: { id }, signal, silence: 9000 }),
       file,
     }
   }

@@ -114,7 +114,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       this.wakeUp()
     }
 
-    /** Ask the server to stop until it has answered; then what it still says has a moment to come. */
+    /** Ask the server to stop until it has answered or was silent too long; then what it still says has a moment to come. */
     async tell() {
       const streams = this.state.phase === 'streaming'
       this.say({ phase: 'stopping', since: this.timers.now() })
@@ -122,7 +122,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       for (const ms of STOP_PAUSES) {
         if (ms) await this.sleep(ms, signal)
         if (this.end || signal.aborted) break
-        const answer = await this.api.stop(this.session.id, signal).catch(() => null)
+        const answer = await this.api.stop(this.session.id, signal).catch(({ code }) => void (code === 'timeout' && this.hungUp.abort()))
         if (!answer) continue
         this.refusal = answer.detail ?? ''
         this.confirmed = !this.refusal
