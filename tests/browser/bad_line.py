@@ -28,6 +28,7 @@ from .fault_proxy import Fault, FaultProxy
 from .test_server_settings import OwnServer
 
 SPEED = 10  # of the page's clock
+ROW_S = 30.0  # most that a row may take
 EVERY_S = 5  # a line changes
 OVER = r" /(session|info|health|workspaces|settings)"
 ACTIONS = (
@@ -135,7 +136,7 @@ def go(browser: str, rows: list[tuple[str, str]]) -> tuple[dict[str, list[str]],
         line = Line(stack)
         asks: dict[str, Callable[..., Any]] = {"fault": line.fault, "heal": line.heal}
         asks["restart"] = line.restart
-        job = {"label": f"{browser}-bad-line", **line.job(rows)}
+        job = {"label": f"{browser}-bad-line", "limit_s": 60 + ROW_S * len(rows), **line.job(rows)}
         walked = walks.walk("bad-line.mjs", browser, job, asks)
         steps = {name: step.get("broken", []) for name, step in walked.steps.items()}
         steps.pop("open", None)
