@@ -7,6 +7,7 @@ lists every failure, and every skip with what would have to be there for it to r
 from __future__ import annotations
 
 import sys
+import textwrap
 import threading
 import time
 from collections import defaultdict
@@ -25,8 +26,8 @@ class Skip:
 
 @dataclass
 class Outcome:
-    """One lane's result; `failures` holds a name (or a one-line account) per failed test. `cpu_s`
-    is the processor time of its children and of what they waited for."""
+    """One lane's result; `failures` holds a name per failed test, with the first lines of its error.
+    `cpu_s` is the processor time of its children and of what they waited for."""
 
     lane: str
     passed: int = 0
@@ -75,7 +76,7 @@ def account(outcomes: list[Outcome], seconds: float) -> int:
     failures = [f"{item.lane}: {failure}" for item in outcomes for failure in item.failures]
     if failures:
         print("\nFAILED")
-        print("\n".join(f"  {failure}" for failure in failures))
+        print(textwrap.indent("\n".join(failures), "  "))
     passed = sum(item.passed for item in outcomes)
     skipped = sum(item.skipped for item in outcomes)
     print(f"\n{passed} passed, {len(failures)} failed, {skipped} skipped")

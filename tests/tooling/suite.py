@@ -2,10 +2,10 @@
 
 A child of the test command, so that a crash or a hang is one module's failure: each test is named
 as it begins (after `BEGINS`), and each module's result is written as it ends, a line of JSON:
-`{"module", "passed", "failures": [name], "skips": [[name, why]], "cpu_s", "starts"}`, the last of
-which is the first program that it started, or "". Beyond what unittest counts, a module fails when
-something it left behind raises later, where nobody could catch it: a socket that was never closed,
-a task that was never awaited.
+`{"module", "passed", "failures": [text], "skips": [[name, why]], "cpu_s", "starts"}`. A failure's
+text is the name of the test and the first lines of its error; `starts` is the first program that it
+started, or "". Beyond what unittest counts, a module fails when something it left behind raises
+later, where nobody could catch it: a socket that was never closed, a task that was never awaited.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ BEGINS = "\x1e"
 STARTS = frozenset(
     ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
 )
+ERROR_LINES, LINE_CHARACTERS = 3, 200  # of an error, in the account
 _started: list[str] = []
 
 
@@ -39,7 +40,7 @@ class Result(unittest.TestResult):
     def __init__(self) -> None:
         super().__init__()
         self.passed = 0
-        self.names: list[str] = []
+        self.names: list[str] = []  # of tests that failed, with the first lines of their errors
         self.unraisable: list[str] = []
 
     def startTest(self, test: unittest.TestCase) -> None:
@@ -56,16 +57,16 @@ class Result(unittest.TestResult):
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:
         super().addError(test, err)
-        self._failed(test, "ERROR", self.errors[-1][1])
+        self._failed(test, "ERROR", self.errors[-1][1], err[1])
 
     def addFailure(self, test: unittest.TestCase, err: Any) -> None:
         super().addFailure(test, err)
-        self._failed(test, "FAIL", self.failures[-1][1])
+        self._failed(test, "FAIL", self.failures[-1][1], err[1])
 
     def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
         super().addSubTest(test, subtest, err)
         if err is not None:
-            self._failed(subtest, "FAIL", "".join(traceback.format_exception(*err)))
+            self._failed(subtest, "FAIL", "".join(traceback.format_exception(*err)), err[1])
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         super().addUnexpectedSuccess(test)
@@ -77,8 +78,12 @@ class Result(unittest.TestResult):
         trace = "".join(traceback.format_exception(hook.exc_type, hook.exc_value, None))
         print(f"LEFT BEHIND {self.unraisable[-1]}\n{trace}", flush=True)
 
-    def _failed(self, test: unittest.TestCase, word: str, trace: str) -> None:
-        self.names.append(test.id())
+    def _failed(
+        self, test: unittest.TestCase, word: str, trace: str, error: Exception | None = None
+    ) -> None:
+        said = "".join(traceback.format_exception_only(error)) if error else ""
+        lines = [line[:LINE_CHARACTERS] for line in said.splitlines() if line.strip()]
+        self.names.append("\n    ".join([test.id(), *lines[:ERROR_LINES]]))
         print(f"{word} {test.id()}\n{trace}", flush=True)
 
 

@@ -46,8 +46,8 @@ class AccountTest(unittest.TestCase):
         self.assertIn(["all", "1.5", "3.8"], table)
 
     def test_failures_are_named(self) -> None:
-        _, text = printed([Outcome("unit", 1, ["tests.test_x.X.test_y"])])
-        self.assertIn("unit: tests.test_x.X.test_y", text)
+        _, text = printed([Outcome("unit", 1, ["tests.test_x.X.test_y\n    KeyError: 'z'"])])
+        self.assertIn("  unit: tests.test_x.X.test_y\n      KeyError: 'z'\n", text)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,19 @@ class SuiteTest(unittest.TestCase):
                 told = said.getvalue().partition("\n")[2]
                 self.assertEqual(bool(failed), name in told)
 
+    def test_a_failure_is_named_with_the_first_lines_of_its_error(self) -> None:
+        long = f"{'x' * 999}\n\nsecond\nthird\nfourth"
+        for error, lines in (
+            (KeyError("gone"), ["KeyError: 'gone'"]),
+            (AssertionError(long), [f"AssertionError: {'x' * 184}", "second", "third"]),
+            (AssertionError(), ["AssertionError"]),
+        ):
+            with self.subTest(lines), contextlib.redirect_stdout(io.StringIO()):
+                result, test = Result(), Sample("fails")
+                result.startTest(test)
+                result.addError(test, (type(error), error, None))
+                self.assertEqual(result.names, ["\n    ".join([test.id(), *lines])])
+
     def test_a_test_is_named_as_it_begins(self) -> None:
         with contextlib.redirect_stdout(io.StringIO()) as said:
             Sample("passes").run(Result())
