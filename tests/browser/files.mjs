@@ -520,6 +520,17 @@ await main(async (walk, job) => {
       await walk.clean("the layer on a phone");
       await fits(page);
       await walk.shot("15-phone-layer-runs");
+      const set = (how) => page.evaluate((values) => yaa.use("ui/commands").context().actions.set(values), how);
+      await set({ theme: "dark", language: "zh" });
+      await page.waitForFunction(() => document.documentElement.lang.startsWith("zh") && document.querySelector(".files-button:not([hidden])"));
+      await openSession(page, id);
+      await page.$$eval(".files-tabs button", (all) => all[2].click());
+      await page.waitForSelector(".layer-row .file-row");
+      await walk.clean("the layer on a phone, dark, in Chinese");
+      await fits(page);
+      await walk.shot("15-phone-layer-runs-dark");
+      await set({ theme: "light", language: "en" });
+      await page.waitForFunction(() => document.documentElement.lang.startsWith("en"));
       await page.setViewport({ width: 1280, height: 800 });
       await page.waitForSelector(".files-button:not([hidden])");
       await openSession(page, id);

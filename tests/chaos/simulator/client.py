@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
@@ -369,12 +370,17 @@ class Client:
             kept["calls"] = {each: log[each] for each in calls} | kept.get("calls", {})
 
     async def _allowed_after_all(self, kept: Any) -> Any:
-        """Deny what is asked, then return the document without the first denial, which stands."""
+        """Deny what is asked, then return the document without the first denial, which stands.
+
+        Its call log tells of calls after that: whoever takes those out wants another answer.
+        """
         due, self._due = self._due, {}
         kept = await self.converse(self.with_answer(kept, {"approved": False}))
         self._due = due
         for place, message in enumerate(kept["messages"]):
             if (message.get("result") or {}).get("status") == "denied":
+                if any(each.get("tool_calls") for each in kept["messages"][place:]):
+                    self.wishes.append((self.world.loop.now, math.inf, False))
                 del kept["messages"][place:]
                 return {**kept, "interrupts": []}
         raise NotPossible
