@@ -26,7 +26,7 @@ class Skip:
 
 @dataclass
 class Outcome:
-    """One lane's result; `failures` holds a name per failed test, with the first lines of its error.
+    """One lane's result; `failures` has the name of each failed test and its error's first lines.
     `cpu_s` is the processor time of its children and of what they waited for."""
 
     lane: str
