@@ -64,6 +64,7 @@ class AnthropicDecoder(StreamDecoder):
         index = chunk.get("index")
         index = index if isinstance(index, int) else None
         if kind == "message_start":
+            self._check_same(_dict(chunk, "message"))
             self._take_usage(_dict(chunk, "message").get("usage"))
         elif kind == "content_block_start":
             self._start(index, _dict(chunk, "content_block"))
@@ -133,6 +134,8 @@ class AnthropicDecoder(StreamDecoder):
             self._made[index] = call
             if given := block.get("input"):
                 self._inputs[index] = dumps(opaque(given))
+        elif isinstance(kind, str):
+            self._untaken.add(kind)
 
     def _add(self, index: int | None, delta: dict[str, Any]) -> None:
         kind = delta.get("type")

@@ -15,9 +15,9 @@ from typing import Any
 from ..json_types import Event
 from ..strict_json import browser_safe
 from . import Options
-from .decoder import Delta, Rescue, Scanner, StreamDecoder
+from .decoder import Delta, Rescue, Scanner, StreamDecoder, string
 from .failure import from_chunk
-from .tool_call_assembler import is_structure, limit_sizes
+from .tool_call_assembler import is_structure
 from .vendors import Provider
 
 # -- think tags -----------------------------------------------------------------------------------
@@ -230,6 +230,8 @@ class Decoder(StreamDecoder):
         legacy = delta.get("function_call")
         if not calls and isinstance(legacy, dict) and any(legacy.values()):
             calls = [legacy]  # Snowflake has an empty one beside `tool_calls`
+        if isinstance(sound := delta.get("audio"), dict):
+            self._content(string(sound.get("transcript")))
         self._take_members(delta)
         for fragment in calls if isinstance(calls, list) else ():
             self._open_text()
@@ -308,6 +310,8 @@ class Decoder(StreamDecoder):
                             self._think(piece["text"], PARTS)
                 elif isinstance(text := part.get("text"), str):
                     self._content(text)
+                elif kind := string(part.get("type")):
+                    self._untaken.add(kind)
 
     def _content(self, content: str) -> None:
         if self._tags is None or self._tags.after:
@@ -317,7 +321,7 @@ class Decoder(StreamDecoder):
             self._think(piece, TAGS) if is_thought else self._scan(piece)
 
     def _end_text(self, cut: bool) -> None:
-        members = limit_sizes(self._members).items()
+        members = self._calls.limit_sizes(self._members).items()
         self._details += [{"member": name, "value": value} for name, value in members]
         self._end_thought()
         if self._tags is not None:

@@ -16,14 +16,20 @@ from typing import Any, NamedTuple, Protocol
 from ..http.sse import Decoder as EventStream
 from ..http.sse import Event as ServerEvent
 from ..http.sse import EventTooLarge
-from ..json_types import Event, MessageMeta, Usage
+from ..json_types import Event, MessageMeta, RunWarning, Usage
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending_of
 from ..strict_json import LARGEST_COUNT, browser_safe
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .provider_search import Citations
-from .tool_call_assembler import PartialCall, SurrogateJoiner, ToolCallAssembler, opaque
+from .tool_call_assembler import (
+    MAX_OPAQUE,
+    PartialCall,
+    SurrogateJoiner,
+    ToolCallAssembler,
+    opaque,
+)
 from .vendors import Provider
 
 # -- usage ----------------------------------------------------------------------------------------
@@ -152,7 +158,7 @@ _SILENCE: dict[Ending, str] = {
     "filter": "a filter of the provider's stopped it",
 }
 
-ANSWER_UNREAD = "answer_unread"  # a code of `run.warnings`
+ANSWER_UNREAD, ANSWER_EMPTY = "answer_unread", "answer_empty"  # codes of `run.warnings`
 MOST_OF_NOTHING = 16  # tokens of an answer that is empty: its end mark, a blank line
 MARKED = "marks"  # reasoning.field of reasoning that the model marked in its text
 
@@ -217,6 +223,7 @@ class StreamDecoder(ABC):
         self._said = StringIO()
         self._citations = Citations()
         self._untaken: set[str] = set()  # members with contents of a kind that is not read
+        self._answer_id = ""  # the provider's own
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
         self.ended = False  # True: later data is ignored
@@ -279,14 +286,33 @@ class StreamDecoder(ABC):
             "ms": max(now - self._began_ms, 0),
             "first_ms": max(self._first_ms - self._began_ms, 0),
         }
-        if self._untaken:
-            text = f"The answer has {', '.join(sorted(self._untaken))} beside its text, not shown"
-            meta["warnings"] = [{"code": ANSWER_UNREAD, "message": text}]
+        if warnings := self._warnings():
+            meta["warnings"] = warnings
         if self._citations.all:
             meta["citations"] = self._citations.all
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None
         self._out.append(text_end(self._options.message_id, meta, now, details))
         return self._out
+
+    def _warnings(self) -> list[RunWarning]:
+        """Return what a person must know of an answer that is not a failure."""
+        found: list[RunWarning] = []
+        if self._untaken:
+            text = f"The answer has {', '.join(sorted(self._untaken))} beside its text, not shown"
+            found.append({"code": ANSWER_UNREAD, "message": text})
+        if large := sorted(self._calls.too_large):
+            text = f"The answer has more than {MAX_OPAQUE} characters of {', '.join(large)}, which"
+            text += f" are not kept, so {self._provider.name} may refuse the next request"
+            found.append({"code": ANSWER_UNREAD, "message": text})
+        if not (self._calls.all or self._said.tell()):
+            text = f"{self._provider.name} ended its answer without a text or a call"
+            found.append({"code": ANSWER_EMPTY, "message": text})
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether a finished answer has no text, thought or call."""
+        return not (self._received or self._calls.all)
 
     def _has_spoken(self) -> bool:
         """Return whether there is text, or the model ended its answer without any."""
@@ -342,6 +368,14 @@ class StreamDecoder(ABC):
             self._out += think_start(*ids, self._field, self._options.now_ms())
         self._received += _size(text)
         self._out.append(think_delta(self._span_id(), text))
+
+    def _check_same(self, answer: Mapping[str, Any]) -> None:
+        """Raise Failure at the start of another answer in one stream: a gateway has begun anew."""
+        name = string(answer.get("id"))
+        self._answer_id = self._answer_id or name
+        if name and name != self._answer_id:
+            text = f"{self._provider.name} broke off in its answer and began another"
+            raise Failure("upstream_truncated", text)
 
     def _new_thought(self) -> None:
         """Begin a new paragraph of reasoning, if there was any before."""

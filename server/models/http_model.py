@@ -106,6 +106,7 @@ class RemoteAPI(BaseAPI):
         self._client, self._peer = client, peer or EndpointState(clock)
         self._clock, self._sleep = clock, sleep
         self._blind = False  # in this run, since media were refused
+        self._was_empty = False  # an answer of this run was
         self._warnings: list[RunWarning] = []  # for the next answer
         self._warned: set[str] = set()  # tools that a warning was about
 
@@ -169,10 +170,24 @@ class RemoteAPI(BaseAPI):
     async def _attempt(
         self, make: Callable[[], ModelCall], left: float | None
     ) -> AsyncGenerator[Event, None]:
-        """Make one attempt, repeated with tools as text if the model refuses tools.
+        """Make one attempt, and another if its answer is empty: once in a run.
 
-        Raises Failure.
+        An empty answer that comes again is the model's own, and a warning says so. Raises Failure.
         """
+        while True:
+            begun = False
+            async with aclosing(self._answer(make, left)) as events:
+                async for event in events:
+                    begun = True
+                    yield event
+            if begun:
+                return
+            logger.info("%s gave an empty answer: it is asked again", self.provider.name)
+
+    async def _answer(
+        self, make: Callable[[], ModelCall], left: float | None
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of one answer, none if it is the first empty one. Raises Failure."""
         call = make()
         pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
         if pause > 0:
@@ -207,7 +222,11 @@ class RemoteAPI(BaseAPI):
         except ClientError as error:
             if not answer.is_finished:
                 raise self.failure(error) from None
-        for event in reader.finish(sent):
+        last = list(reader.finish(sent))
+        if answer.is_empty and not self._was_empty:
+            self._was_empty = True
+            return
+        for event in last:
             if event["type"] == "TEXT_MESSAGE_END" and self._warnings:
                 event["metadata"]["yaa"]["meta"].setdefault("warnings", []).extend(self._warnings)
                 self._warnings = []

@@ -8,6 +8,7 @@ back encrypted and in place.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +90,9 @@ class ResponsesDecoder(StreamDecoder):
             if failure := from_chunk(chunk, self._provider.name, self._provider.key):
                 raise failure
             return []
-        if kind in _ENDS:
+        if kind == "response.created":
+            self._check_same(_dict(chunk, "response"))
+        elif kind in _ENDS:
             self._end(_dict(chunk, "response"), failed=kind == "response.failed")
         elif kind == "response.output_item.added":
             item = _dict(chunk, "item")
@@ -135,6 +138,8 @@ class ResponsesDecoder(StreamDecoder):
             known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
         elif kind in _KEPT:
             self._keep(known.kept)
+        elif isinstance(kind, str):
+            self._untaken.add(kind)  # a picture, or the work of another of the provider's tools
         return known
 
     def _piece(self, chunk: dict[str, Any], kind: str, text: Any, *, whole: bool = False) -> None:
@@ -166,8 +171,9 @@ class ResponsesDecoder(StreamDecoder):
         if known.whole:
             return
         known.whole = True
+        streamed = Counter(kind for kind, _ in known.parts)
         for kind, number, text in _parts(item):
-            if (kind, number) not in known.parts:
+            if number >= streamed[kind]:  # not by index: Bedrock counts other kinds in its deltas
                 if kind in (SUMMARY, TEXT):
                     self._new_thought()
                 self._put(known, kind, text)
@@ -190,6 +196,9 @@ class ResponsesDecoder(StreamDecoder):
             error = _dict(response, "error") or {"message": f"the response is {status}"}
             raise self._failure(error)
         output, streamed = response.get("output"), bool(self._items)
+        if status in ("queued", "in_progress") and not output and not streamed:
+            text = f"{self._provider.name} answered before there was an answer ({status}): leave"
+            raise Failure("upstream_error", f"{text} `background` out", retryable=False)
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):
                 places = (str(index), _place({}, item))
@@ -208,20 +217,21 @@ class ResponsesDecoder(StreamDecoder):
 
 
 def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
-    """Return (kind, number, text) of everything readable in a whole item."""
+    """Return (kind, number among that kind, text) of everything readable in a whole item."""
     if item.get("type") == "function_call":
         return [("arguments", 0, string(item.get("arguments")))]
     if item.get("type") not in ("message", "reasoning"):
         return []
     kinds = {"output_text": "text", "refusal": "text"}
     kinds |= {"summary_text": SUMMARY, "reasoning_text": TEXT}
-    found = []
+    found, count = [], Counter[str]()
     for member in ("summary", "content"):
         parts = item.get(member)
-        for number, part in enumerate(parts if isinstance(parts, list) else ()):
+        for part in parts if isinstance(parts, list) else ():
             if isinstance(part, dict) and (kind := string(part.get("type"))) in kinds:
                 text = part.get("refusal" if kind == "refusal" else "text")
-                found.append((kinds[kind], number, string(text)))
+                found.append((kinds[kind], count[kinds[kind]], string(text)))
+                count[kinds[kind]] += 1
     return found
 
 

@@ -120,6 +120,7 @@ class ToolCallAssembler:
         restore: Callable[[str], str],
     ) -> None:
         self.all: list[PartialCall] = []
+        self.too_large: set[str] = set()  # members of the provider's own that are not kept
         self._message_id, self._new_id = message_id, new_id
         self._restore = restore
 
@@ -182,7 +183,12 @@ class ToolCallAssembler:
         if not call.text_so_far().strip() and (call.blank or not cut):
             events.append(tool_args(call.id, "{}"))
         call.closed = True
-        return [*events, tool_end(call.id, limit_sizes(call.extra) or None)]
+        return [*events, tool_end(call.id, self.limit_sizes(call.extra) or None)]
+
+    def limit_sizes(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return a provider's own members as `opaque` does, without those that are very large."""
+        self.too_large |= {k for k, v in value.items() if len(dumps(browser_safe(v))) > MAX_OPAQUE}
+        return {k: opaque(v) for k, v in value.items() if k not in self.too_large}
 
     def finish(self, *, cut: bool) -> list[Event]:
         """Close all open calls, drop nameless ones without arguments, and return the events.
@@ -281,11 +287,6 @@ def is_object(text: str) -> bool:
 def opaque(value: Any) -> Any:
     """Return a provider's own data, made safe for a session; {} if it is nested too deeply."""
     return {} if depth_exceeds(value, MAX_OPAQUE_DEPTH) else browser_safe(value)
-
-
-def limit_sizes(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a provider's own members as `opaque` does, without those that are very large."""
-    return {k: opaque(v) for k, v in value.items() if len(dumps(browser_safe(v))) <= MAX_OPAQUE}
 
 
 def is_structure(value: Any) -> bool:

@@ -173,6 +173,26 @@ class Answers(Case):
             await self.collect(self.api(server), tools=[tool("add")], tool_choice="none")
         self.assertNotIn("tools", server.requests[0].json)
 
+    async def test_an_empty_answer_is_asked_for_once_more_in_a_run(self) -> None:
+        """What is empty again is the model's answer, and it is said."""
+        nothing = answer(sse(STOP))
+        thought = {"choices": [{"delta": {"reasoning_content": "Hm"}}]}
+        for scripts, content, asked, codes in (
+            ((nothing, HEY), "hey", 2, []),
+            ((nothing, nothing), "", 2, ["answer_empty"]),
+            ((answer(sse(thought, STOP)),), "", 1, ["answer_empty"]),  # it was shown already
+            ((HEY,), "hey", 1, []),
+        ):
+            async with serving(*scripts) as server:
+                with self.subTest(asked=asked, codes=codes):
+                    api = self.api(server)
+                    made = message(await self.collect(api))
+                    self.assertEqual((made["content"], len(server.requests)), (content, asked))
+                    found = made["meta"].get("warnings", ())
+                    self.assertEqual([each["code"] for each in found], codes)
+                    await self.collect(api)  # the next answer of the same run
+                    self.assertEqual(len(server.requests) - asked, 1)
+
     async def test_text_modes_end_to_end(self) -> None:
         add = tool("add", {"a": {"type": "integer"}})
         cases = {
