@@ -30,21 +30,104 @@ test('what does not come in is counted', () => {
   const rows = [ // a document, what is left, how many messages are there
     [ours, undefined, 1],
     [{ ...ours, messages: [...said, result] }, undefined, 3],
-    [{ ...ours, messages: [...said, result, { ...result, content: '2' }] }, { versions: [], sessions: 0, messages: 1 }, 3],
-    [{ ...ours, messages: [...said, { ...result, tool_call_id: 'c2' }] }, { versions: [], sessions: 0, messages: 1 }, 2],
-    [{ ...ours, messages: [...said, { role: 'narrator', content: 'x' }] }, { versions: [], sessions: 0, messages: 1 }, 2],
-    [{ ...ours, ext: { tree: { branches: [branch] } } }, { versions: [], sessions: 0, messages: 1 }, 1],
-    [[ours, { ...ours, messages: [] }], { versions: [], sessions: 1, messages: 0 }, 1],
-    [{ ...ours, version: 2 }, { versions: ['2'], sessions: 0, messages: 0 }, undefined],
-    [[{ ...ours, version: '99' }, ours], { versions: ['99'], sessions: 0, messages: 0 }, 1],
-    [{ ...exportDocument([ours], [], ''), version: 2 }, { versions: ['2'], sessions: 0, messages: 0 }, undefined],
-    [{ yaa_backup: 7, sessions: [ours] }, { versions: ['7'], sessions: 0, messages: 0 }, undefined],
+    [{ ...ours, messages: [...said, result, { ...result, content: '2' }] }, { versions: [], sessions: 0, messages: 1, parts: 0 }, 3],
+    [{ ...ours, messages: [...said, { ...result, tool_call_id: 'c2' }] }, { versions: [], sessions: 0, messages: 1, parts: 0 }, 2],
+    [{ ...ours, messages: [...said, { role: 'narrator', content: 'x' }] }, { versions: [], sessions: 0, messages: 1, parts: 0 }, 2],
+    [{ ...ours, ext: { tree: { branches: [branch] } } }, { versions: [], sessions: 0, messages: 1, parts: 0 }, 1],
+    [[ours, { ...ours, messages: [] }], { versions: [], sessions: 1, messages: 0, parts: 0 }, 1],
+    [{ ...ours, version: 2 }, { versions: ['2'], sessions: 0, messages: 0, parts: 0 }, undefined],
+    [[{ ...ours, version: '99' }, ours], { versions: ['99'], sessions: 0, messages: 0, parts: 0 }, 1],
+    [{ ...exportDocument([ours], [], ''), version: 2 }, { versions: ['2'], sessions: 0, messages: 0, parts: 0 }, undefined],
+    [{ yaa_backup: 7, sessions: [ours] }, { versions: ['7'], sessions: 0, messages: 0, parts: 0 }, undefined],
   ]
   for (const [document, left, count] of rows) {
     const made = readSessions(JSON.stringify(document))
     assert.deepStrictEqual(plain(made.left ?? null), left ?? null, JSON.stringify(document))
     assert.strictEqual(made.sessions[0]?.messages.length, count, JSON.stringify(document))
   }
+})
+
+const CALL = { name: 'time', arguments: '{}' }
+const FORMS = { // of each the same talk: a question, a call, its result, an answer
+  'AI SDK, what a page keeps': [
+    { id: 'u1', role: 'user', createdAt: '2026-03-01T00:00:00Z', parts: [{ type: 'text', text: 'Late?' }] },
+    { id: 'u2', role: 'assistant', parts: [{ type: 'step-start' }, { type: 'reasoning', text: 'hm' }, { type: 'tool-time', toolCallId: 'a', state: 'output-available', input: {}, output: 'noon' }, { type: 'step-start' }, { type: 'text', text: 'No.' }] },
+  ],
+  'AI SDK 4': [{ role: 'user', content: 'Late?' }, { role: 'assistant', parts: [{ type: 'reasoning', reasoning: 'hm', text: 'hm' }, { type: 'tool-invocation', toolInvocation: { toolCallId: 'a', toolName: 'time', args: {}, state: 'result', result: 'noon' } }, { type: 'text', text: 'No.' }] }],
+  'AI SDK, what it sends': [
+    { role: 'user', content: [{ type: 'text', text: 'Late?' }] }, { role: 'assistant', content: [{ type: 'reasoning', text: 'hm' }, { type: 'tool-call', toolCallId: 'a', toolName: 'time', input: {} }] },
+    { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'a', toolName: 'time', output: { type: 'text', value: 'noon' } }] }, { role: 'assistant', content: 'No.' },
+  ],
+  'items of Responses': [
+    { role: 'user', content: [{ type: 'input_text', text: 'Late?' }] }, { type: 'reasoning', id: 'r', summary: [{ type: 'summary_text', text: 'hm' }] }, { type: 'function_call', call_id: 'a', ...CALL },
+    { type: 'function_call_output', call_id: 'a', output: 'noon' }, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'No.' }] },
+  ],
+  'blocks of Messages': [
+    { role: 'user', content: 'Late?' }, { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'tool_use', id: 'a', name: 'time', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'noon' }] }] }, { role: 'assistant', content: 'No.' },
+  ],
+  '2023': [{ role: 'user', content: 'Late?' }, { role: 'assistant', reasoning: 'hm', content: null, function_call: CALL }, { role: 'function', name: 'time', content: 'noon' }, { role: 'assistant', content: 'No.' }],
+  'calls without ids': [{ role: 'user', content: 'Late?' }, { role: 'assistant', reasoning: 'hm', content: '', tool_calls: [{ function: { name: 'time', arguments: {} } }] }, { role: 'tool', tool_name: 'time', content: 'noon' }, { role: 'assistant', content: 'No.' }],
+  'LLaMA-Factory': [{ role: 'user', content: [{ type: 'text', text: 'Late?' }] }, { role: 'assistant', content: [{ type: 'reasoning', text: 'hm' }, { type: 'tool_call', value: '{"name": "time", "arguments": {}}' }] }, { role: 'tool', content: 'noon' }, { role: 'assistant', content: 'No.' }],
+}
+
+test('messages in the forms of APIs and libraries are the same talk, whole', () => {
+  for (const [name, list] of Object.entries(FORMS)) {
+    for (const file of [list, { messages: list }, { model: 'm', input: list }]) {
+      const { kind, sessions: [session], left } = readSessions(JSON.stringify(file), 'f')
+      assert.deepStrictEqual([kind, left], ['messages', undefined], name)
+      const text = (content) => (Array.isArray(content) ? content.map((part) => part.text).join() : content)
+      const [user, call, result, answer] = session.messages
+      assert.deepStrictEqual(session.messages.map(({ role, content }) => [role, text(content)]), [['user', 'Late?'], ['assistant', ''], ['tool', 'noon'], ['assistant', 'No.']], name)
+      assert.deepStrictEqual([call.reasoning.text, plain(call.tool_calls[0].function)], ['hm', CALL], name)
+      assert.ok(call.tool_calls[0].id && result.tool_call_id === call.tool_calls[0].id && !call.function_call && !answer.parts && !user.parts, name)
+    }
+  }
+})
+
+test('parts that no session has are named and counted, pictures are shown, calls made together stay so', () => {
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }
+  const rows = [ // content, what it is in a session, how many parts are only named
+    [[{ type: 'text', text: 'a' }, picture], [{ type: 'text', text: 'a' }, picture], 0],
+    [[{ type: 'input_text', text: 'a' }, { type: 'input_image', image_url: 'data:image/png;base64,AA' }], [{ type: 'text', text: 'a' }, picture], 0],
+    [[{ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AA' }], [picture], 0],
+    [[{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } }], [picture], 0],
+    [[{ type: 'file', mediaType: 'application/pdf', filename: 'a.pdf', url: 'data:application/pdf;base64,AA' }], '[a.pdf]', 1],
+    [[{ type: 'data-weather', data: {} }, { type: 'text', text: 'b' }], [{ type: 'text', text: '[data-weather]' }, { type: 'text', text: 'b' }], 1],
+    [[{ type: 'hologram', text: 'seen' }], 'seen', 1],
+  ]
+  for (const [content, expected, parts] of rows) {
+    const { sessions: [session], left } = readSessions(JSON.stringify([{ role: 'user', content }]), 'f')
+    assert.deepStrictEqual([plain(session.messages[0].content), left?.parts ?? 0], [expected, parts], JSON.stringify(content))
+  }
+  const call = (id) => ({ type: 'function_call', call_id: id, ...CALL })
+  const output = (id) => ({ type: 'function_call_output', call_id: id, output: id })
+  const { sessions: [session] } = readSessions(JSON.stringify([{ role: 'user', content: 'x' }, call('a'), call('b'), output('a'), output('b')]))
+  assert.deepStrictEqual([session.messages.map(({ role }) => role), session.messages[1].tool_calls.length], [['user', 'assistant', 'tool', 'tool'], 2])
+})
+
+test('roles and statuses that the server reads are read here too', () => {
+  const script = 'import json; from server.session.schema import ROLE_ALIASES, STATUS_ALIASES; print(json.dumps([ROLE_ALIASES, STATUS_ALIASES]))'
+  const [roles, statuses] = JSON.parse(spawnSync('python3', ['-c', script], { cwd: ROOT, encoding: 'utf8' }).stdout)
+  const call = { role: 'assistant', content: '', tool_calls: [{ id: 'c', type: 'function', function: CALL }] }
+  for (const [theirs, role] of Object.entries(roles)) {
+    const made = readSessions(JSON.stringify([call, { role: theirs, content: 'x', tool_call_id: 'c' }]))
+    assert.deepStrictEqual([made.sessions[0]?.messages.at(-1).role, made.left], [role, undefined], theirs)
+    const branch = { id: 'b', at: 'm1', state: {}, calls: {}, messages: [{ id: 'm9', role: theirs, content: 'x', tool_call_id: 'none' }] }
+    const held = readSessions(JSON.stringify({ ...ours, ext: { tree: { branches: [branch] } } })).sessions[0].ext?.tree?.branches ?? []
+    if (role !== 'tool') assert.deepStrictEqual(held[0].messages[0].role, role, theirs)
+  }
+  for (const [theirs, status] of Object.entries(statuses)) assert.strictEqual(readSessions(JSON.stringify({ ...ours, status: theirs })).sessions[0].status, status, theirs)
+})
+
+test('files of coding agents are known by name, and nothing of them is taken for something else', () => {
+  const lines = (...all) => all.map((one) => JSON.stringify(one)).join('\n')
+  const rows = [
+    ['Claude Code', lines({ type: 'summary', summary: 's' }, { type: 'user', sessionId: 's', parentUuid: null, cwd: '/w', uuid: 'u', message: { role: 'user', content: 'hi' } })],
+    ['Codex', lines({ timestamp: 't', type: 'session_meta', payload: { id: 'x' } }, { timestamp: 't', type: 'response_item', payload: { type: 'message', role: 'user' } })],
+    ['Gemini CLI', JSON.stringify({ sessionId: 's', projectHash: 'h', messages: [{ id: '1', type: 'user', content: 'hi' }, { id: '2', type: 'gemini', content: 'ho' }] })],
+  ]
+  for (const [program, text] of rows) assert.deepStrictEqual(plain(readSessions(text)), { kind: '', sessions: [], removed: [], program }, program)
 })
 
 test('messages of Chat Completions: alone, in a request, in lines', () => {

@@ -70,9 +70,14 @@ interface Modules {
     llamaLines(lines: any[]): { conv: any; messages: any[] }[]
   }
   'core/import-chat-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
+  'core/message-forms': {
+    STATUSES: Map<string, string>
+    isMessage(one: any): boolean
+    messagesIn(list: any[]): { messages: any[]; left: number; parts: number }
+  }
   'core/session-import': {
-    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[]; left?: { versions: string[]; sessions: number; messages: number } }
-    importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[]; left: number } | null
+    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[]; program?: string; left?: { versions: string[]; sessions: number; messages: number; parts: number } }
+    importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[]; left: number; parts: number } | null
     exportDocument(all: Session[], prompts: any[], exported: string): any
   }
   'core/prompt-templates': {

@@ -2,8 +2,8 @@
 // messages in the form of Chat Completions. What a file brings is never trusted with permissions (core/sanitize).
 
 yaa.define('core/session-import', [
-  'core/ids', 'core/session', 'core/standalone-page', 'core/import-message-trees', 'core/import-chat-apps', 'core/sanitize',
-], ({ id: newId }, sessions, { extract }, trees, apps, { sanitize }) => {
+  'core/ids', 'core/session', 'core/standalone-page', 'core/import-message-trees', 'core/import-chat-apps', 'core/message-forms', 'core/sanitize',
+], ({ id: newId }, sessions, { extract }, trees, apps, { STATUSES, isMessage, messagesIn }, { sanitize }) => {
   /** Of documents and of copies of all. */
   const VERSION = 1
   const MAX_ID = 256
@@ -13,7 +13,12 @@ yaa.define('core/session-import', [
   const HALF = /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]/
   const OBJECTS = ['calls', 'config', 'context', 'ext', 'plan', 'run', 'usage']
   const LISTS = ['grants', 'interrupts', 'tools']
-  const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
+  /** Programs whose files are known by what is in them, and are not read yet. @type {[string, (lines: any[]) => boolean][]} */
+  const UNREAD = [
+    ['Claude Code', (all) => all.some((one) => typeof one.sessionId === 'string' && 'parentUuid' in one && 'cwd' in one)],
+    ['Codex', (all) => all.some((one) => one.type === 'session_meta' || one.type === 'response_item')],
+    ['Gemini CLI', (all) => all.some((one) => typeof one.sessionId === 'string' && arrayOf(one.messages).some(({ type }) => type === 'gemini' || type === 'user'))],
+  ]
   /** By what is in it, a conversation is told from that of another program. @type {[string, (one: any) => any, (one: any) => any][]} */
   const FORMS = [
     ['chatgpt', (one) => isObject(one.mapping), trees.chatgpt],
@@ -28,26 +33,27 @@ yaa.define('core/session-import', [
    * @param {string} text of a file
    * @param {string} [name] of the file; the title of a session that has none
    * @param {any} [defaults] the session half of the server's configuration
-   * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[], left?: Left}} kind '' where nothing was
-   *   recognised; `removed`: of each session what was taken out; `left`: what did not come in, none if all did
+   * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[], program?: string, left?: Left}} kind '' where nothing was
+   *   recognised, or `program` is not read yet; `removed`: of each session what was taken out; `left`: what did not come in, none if all did
    */
   function readSessions(text, name = '', defaults) {
-    const { kind, all, prompts } = recognised(text)
+    const { kind, all, prompts, program } = recognised(text)
     const known = all.filter(isReadable)
     const found = known.map((one) => importSession(one, name, defaults)).filter((one) => one !== null)
     const versions = all.filter((one) => !isReadable(one)).map(({ version }) => String(version))
-    const left = { versions, sessions: known.length - found.length, messages: found.reduce((sum, { left }) => sum + left, 0) }
+    const sum = (/** @type {'left' | 'parts'} */ key) => found.reduce((total, one) => total + one[key], 0)
+    const left = { versions, sessions: known.length - found.length, messages: sum('left'), parts: sum('parts') }
     const both = { sessions: found.map(({ session }) => session), removed: found.map(({ removed }) => removed) }
-    const complete = !versions.length && !left.sessions && !left.messages
-    return { kind, ...both, ...(prompts ? { prompts } : {}), ...(complete ? {} : { left }) }
+    const complete = !versions.length && !left.sessions && !left.messages && !left.parts
+    return { kind, ...both, ...(prompts ? { prompts } : {}), ...(program ? { program } : {}), ...(complete ? {} : { left }) }
   }
 
-  /** @typedef {{versions: string[], sessions: number, messages: number}} Left documents of other versions, conversations that are none, messages without a place */
+  /** @typedef {{versions: string[], sessions: number, messages: number, parts: number}} Left documents of other versions, conversations that are none, messages without a place, parts of which there is the name */
 
   /** A document of another version may mean something else by its keys. @param {any} one */
   const isReadable = (one) => !isObject(one) || !('version' in one) || one.version === VERSION || !isOurs(one)
 
-  /** @param {string} text @returns {{kind: string, all: any[], prompts?: any[]}} documents as they are */
+  /** @param {string} text @returns {{kind: string, all: any[], prompts?: any[], program?: string}} documents as they are */
   function recognised(text) {
     const start = text.slice(0, 2000).replace(/^\ufeff/, '').trimStart()
     if (start.startsWith('<')) {
@@ -74,7 +80,7 @@ yaa.define('core/session-import', [
     }
   }
 
-  /** @param {{value: any, lines?: any[]}} given @returns {{kind: string, all: any[], prompts?: any[]}} */
+  /** @param {{value: any, lines?: any[]}} given @returns {{kind: string, all: any[], prompts?: any[], program?: string}} */
   function recognise({ value, lines }) {
     if (value?.format === 'yaa.sessions' || value?.yaa_backup) {
       const version = value.yaa_backup ?? value.version
@@ -92,8 +98,11 @@ yaa.define('core/session-import', [
     const forms = all.map((one) => (isOurs(one) ? undefined : FORMS.find(([, fits]) => fits(one))))
     const form = forms.find(Boolean)
     if (form) return { kind: form[0], all: all.map((one, i) => (forms[i] ? safe(forms[i][2])(one) : one)) }
+    const program = all.some(isOurs) ? undefined : UNREAD.find(([, fits]) => fits(all))?.[0]
+    if (program) return { kind: '', all: [], program }
     if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', all }
-    if (Array.isArray(value) && isMessage(first)) return { kind: 'messages', all: [{ messages: value }] }
+    if (arrayOf(first.input).some(isMessage)) return { kind: 'messages', all: all.map(({ input, ...one }) => ({ ...one, messages: input })) }
+    if (Array.isArray(value) && all.some(isMessage)) return { kind: 'messages', all: [{ messages: value }] }
     return { kind: '', all: [] }
   }
 
@@ -118,43 +127,49 @@ yaa.define('core/session-import', [
   /** @param {any} one */
   const isOurs = (one) => typeof one.id === 'string' && ('start_time' in one || 'version' in one)
 
-  /** @param {any} one */
-  const isMessage = (one) => ROLES.has(one?.role) || one?.role === 'developer'
-
   /** @param {any} value @returns {any[]} */
   const arrayOf = (value) => (Array.isArray(value) ? value : [])
 
   /**
-   * One document from elsewhere as a session of this page, what was taken out of it, and how many messages were left
-   * out; null if it is none.
+   * One document from elsewhere as a session of this page, what was taken out of it, how many messages were left out,
+   * and of how many parts there is only the name; null if it is none.
    * @param {any} raw @param {string} [name] @param {any} [defaults]
-   * @returns {{session: Session, removed: Removed[], left: number} | null}
+   * @returns {{session: Session, removed: Removed[], left: number, parts: number} | null}
    */
   function importSession(raw, name = '', defaults) {
     if (!Array.isArray(raw?.messages)) return null
-    const all = sizeOf(raw)
-    const session = safe((one) => whole(one, name))(raw)
+    const count = { left: 0, parts: 0 }
+    const session = safe((one) => whole(one, name, count))(raw)
     if (!session?.messages.length || isDeep(session, MAX_DEPTH)) return null
-    return { ...sanitize(session, defaults), left: all - sizeOf(session) }
+    return { ...sanitize(session, defaults), ...count }
   }
 
-  /** Count the messages of all paths. @param {any} document */
-  const sizeOf = (document) => sessions.treeOf(document).branches.reduce((sum, branch) => sum + branch.messages.length, document.messages.length)
+  /**
+   * The messages of a path as a session has them.
+   * @param {any[]} list @param {{left: number, parts: number}} count what does not come in is added @param {string[]} [before]
+   */
+  function path(list, count, before) {
+    const { messages, left, parts } = messagesIn(list)
+    const found = paired(messages.map(messageOf), before)
+    count.left += left + messages.length - found.length
+    count.parts += parts
+    return found
+  }
 
-  /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */
-  function whole(raw, name) {
+  /** A document with everything a session has. @param {any} raw @param {string} name @param {{left: number, parts: number}} count @returns {Session} */
+  function whole(raw, name, count) {
     const id = typeof raw.id === 'string' && raw.id.length > 0 && raw.id.length <= 128 ? raw.id : undefined
     const base = sessions.create({ ...(id ? { id } : {}), now: timeOf(raw) })
-    const messages = paired(raw.messages.filter(isMessage).map(messageOf))
+    const messages = path(raw.messages, count)
     const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(messages, name)
     const start_time = raw.start_time ?? raw.startTime ?? base.start_time
     // what another program writes beside its messages means something else here: its tools, its status
-    return { ...base, ...(isOurs(raw) ? fitting(raw) : {}), id: base.id, title, start_time, messages }
+    return { ...base, ...(isOurs(raw) ? fitting(raw, count) : {}), id: base.id, title, start_time, messages }
   }
 
-  /** What is no such thing as a session has there is left out; what was set aside is read like the rest. @param {any} raw */
-  function fitting(raw) {
-    const own = { ...raw }
+  /** What is no such thing as a session has there is left out; what was set aside is read like the rest. @param {any} raw @param {{left: number, parts: number}} count */
+  function fitting(raw, count) {
+    const own = { ...raw, ...(STATUSES.has(raw.status) ? { status: STATUSES.get(raw.status) } : {}) }
     for (const key of OBJECTS) if (!isObject(own[key])) delete own[key]
     for (const key of LISTS) {
       if (Array.isArray(own[key])) own[key] = own[key].filter(isObject)
@@ -162,9 +177,8 @@ yaa.define('core/session-import', [
     }
     if (own.calls) own.calls = Object.fromEntries(Object.entries(own.calls).filter(([, entry]) => isObject(entry)))
     const { branches } = sessions.treeOf(own)
-    for (const branch of branches) branch.messages = branch.messages.filter(isMessage).map(messageOf)
     const before = callsBefore([{ at: '', messages: arrayOf(raw.messages) }, ...branches])
-    for (const branch of branches) branch.messages = paired(branch.messages, before(branch.at))
+    for (const branch of branches) branch.messages = path(branch.messages, count, before(branch.at))
     return own
   }
 
@@ -190,10 +204,9 @@ yaa.define('core/session-import', [
 
   /** @param {any} raw @returns {Message} */
   function messageOf({ open, meta, reasoning, ...raw }) {
-    const role = raw.role === 'developer' ? 'system' : raw.role
     const id = typeof raw.id === 'string' && raw.id && raw.id.length <= MAX_ID ? raw.id : newId('msg')
     const fields = { ...(open === true ? { open } : {}), ...(isObject(meta) ? { meta } : {}), ...thoughts(reasoning, raw.reasoning_content) }
-    return { ...raw, ...fields, role, id, content: contentOf(raw.content) }
+    return { ...raw, ...fields, id, content: contentOf(raw.content) }
   }
 
   /** As a session has them, or as servers and gateways give them, a text. @param {any} ours @param {any} [theirs] */

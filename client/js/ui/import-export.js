@@ -144,8 +144,8 @@ yaa.define('ui/import-export', [
   async function importFiles(context, files) {
     const chosen = files ?? await pick()
     if (!chosen.length) return
-    /** @type {{added: Session[], same: number, copies: number, merged: number, left: number, unread: number, versions: string[], failed: string[]}} */
-    const result = { added: [], same: 0, copies: 0, merged: 0, left: 0, unread: 0, versions: [], failed: [] }
+    /** @type {{added: Session[], same: number, copies: number, merged: number, left: number, parts: number, unread: number, versions: string[], programs: string[], failed: string[]}} */
+    const result = { added: [], same: 0, copies: 0, merged: 0, left: 0, parts: 0, unread: 0, versions: [], programs: [], failed: [] }
     /** @type {import('./types').ImportedSession[]} */ const brought = []
     const servers = context.app.server.info()?.defaults
     const ask = context.app.settings.get('config')?.yaa?.ask // what is filled in has to be known to be left out
@@ -156,9 +156,11 @@ yaa.define('ui/import-export', [
       let why = ''
       try {
         for await (const { name, text, objects } of textsIn(file)) {
-          const { sessions, removed, prompts: more = [], left } = importer.readSessions(text, name, defaults)
-          known ||= sessions.length + more.length > 0 || left !== undefined
+          const { sessions, removed, prompts: more = [], program, left } = importer.readSessions(text, name, defaults)
+          known ||= sessions.length + more.length > 0 || left !== undefined || program !== undefined
+          if (program) result.programs.push(`${name} (${program})`)
           result.left += left?.messages ?? 0
+          result.parts += left?.parts ?? 0
           result.unread += left?.sessions ?? 0
           result.versions.push(...left?.versions ?? [])
           found += prompts.add(context.app.settings, more)
@@ -231,17 +233,18 @@ yaa.define('ui/import-export', [
   }
 
   /** @param {CommandContext} context @param {any} result @param {number} found how many prompts */
-  function report({ actions }, { added, same, copies, merged, left, unread, versions, failed }, found) {
+  function report({ actions }, { added, same, copies, merged, left, parts, unread, versions, programs, failed }, found) {
     const said = [
       added.length && t('import.added', { n: added.length }), copies && t('import.copies', { n: copies }),
       same && t('import.same', { n: same }), merged && t('import.merged', { n: merged }),
-      left && t('import.left', { n: left }), unread && t('import.unread', { n: unread }),
+      left && t('import.left', { n: left }), parts && t('import.parts', { n: parts }), unread && t('import.unread', { n: unread }),
       versions.length && t('import.versions', { n: versions.length, versions: [...new Set(versions)].join(', ') }),
+      programs.length && t('import.programs', { names: programs.join(', ') }),
       found && t('import.prompts', { n: found }), failed.length && t('import.failed', { names: failed.join(', ') }),
     ].filter(Boolean).join(' ')
     const id = added.at(-1)?.id
     const open = added.length === 1 ? { label: t('import.open'), action: () => actions.open(id) } : {}
-    toast(said || t('import.failed', { names: '' }), { bad: versions.length + unread > 0 || !added.length && !same && !merged && !found, ...open })
+    toast(said || t('import.failed', { names: '' }), { bad: versions.length + unread + programs.length > 0 || !added.length && !same && !merged && !found, ...open })
   }
 
   /** @returns {Promise<File[]>} */
