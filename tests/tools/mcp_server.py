@@ -32,6 +32,7 @@ TOOLS[0]["annotations"] = {"readOnlyHint": True}
 BROKEN = [
     {"name": "remote", "inputSchema": {"type": "object", "$ref": "https://example.org/s.json"}},
     {"name": "shapeless"},
+    {"name": "task_only", "inputSchema": TEXT, "execution": {"taskSupport": "required"}},
     {"inputSchema": TEXT},
     "no tool",
 ]
@@ -85,7 +86,8 @@ def call(request: Any) -> Any:
         case "progress":
             token = params["_meta"]["progressToken"]
             said = args.get("text", "step")
-            for done in (1, 2):
+            for done in range(1, 3 if said != "steady" else 16):
+                time.sleep(0.1 if said == "steady" else 0)
                 about = {"progressToken": token, "progress": done, "total": 2, "message": said}
                 send({"method": "notifications/progress", "params": about})
             send({"method": "notifications/progress", "params": {"progressToken": -1}})

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...json_types import Json
 from .held_files import POLL_S, HeldFile, HeldFiles
-from .inbox import Answer, Caller, Hear, result_reply
+from .inbox import INVALID_PARAMS, Answer, Caller, Hear, result_reply
 
 HOLD_S = 600.0  # for the answer
 MAX_HELD = 64  # calls
@@ -38,7 +38,7 @@ class ServerQuestion:
 
     def refuse(self, text: str) -> None:
         """Send the server an error: the question cannot be shown."""
-        error = {"code": -32602, "message": text[:500]}
+        error = {"code": INVALID_PARAMS, "message": text[:500]}
         self.send({"jsonrpc": "2.0", "id": self.request["id"], "error": error})
 
 

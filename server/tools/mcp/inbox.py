@@ -22,6 +22,7 @@ Answer = Callable[[Json], None]  # sends an answer to a request of the server
 Ask = Callable[[Json, Answer], None]  # called with a request of the server for a person
 
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 LISTS = ("tools", "resources", "prompts")
 ELICIT = "elicitation/create"
 MAX_UPDATED = 1_000  # resources whose last change is remembered

@@ -160,6 +160,8 @@ class McpLibrary:
                 for kind in kinds:
                     found[kind], without = await self._list(server, kind)
                     left_out += without
+            if cut := [server.peer.cut[kind] for kind in kinds if kind in server.peer.cut]:
+                found["problem"] = one_line("; ".join(cut), 500)
         except (LinkError, RpcError) as error:
             found["problem"] = one_line(str(error), 500)
         except TimeoutError:
@@ -274,7 +276,7 @@ class McpLibrary:
     async def _list_for_model(self, name: str, search: str) -> Outcome:
         listed = await self.lists("resources", "templates", names=frozenset({name}))
         about = listed[0] if listed else {}
-        if "problem" in about:
+        if "problem" in about and "resources" not in about:
             return failure(f"the MCP server {name}: {about['problem']}")
         lines = [_line(entry["uri"], entry) for entry in about.get("resources", ())]
         lines += [_line(entry["uriTemplate"], entry) for entry in about.get("templates", ())]
@@ -282,6 +284,7 @@ class McpLibrary:
         fitting = [line for line in lines if all(word in line.casefold() for word in words)]
         more = len(fitting) - MAX_SHOWN
         said = [*fitting[:MAX_SHOWN], *([f"… {more} more; use `search`"] if more > 0 else [])]
+        said += [f"… {about['problem']}"] if "problem" in about else []
         return Outcome("ok", {"resources": said}, text="\n".join(said) or "there is none")
 
     def _subscription(self, server: McpServer) -> Subscriptions:

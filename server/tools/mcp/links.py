@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import time
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from ...runtime import programs
 from ...runtime.start_folder import NEUTRAL
 from ...sandbox.process import open_pipe
 from ...telemetry import log, redact
-from .inbox import Inbox
+from .inbox import INVALID_PARAMS, METHOD_NOT_FOUND, Inbox
 from .oauth.access import Access
 from .peer import (
     MAX_MESSAGE,
@@ -329,6 +330,8 @@ WHY = {
 }
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 LISTEN_S = 3.0  # for the answer to a request to listen; some servers answer with the first event
+DOUBTS = 2  # errors in a row after which the session of a legacy server is given up,
+DOUBT_S = 60.0  # at most once in so many seconds
 REST_S = (1.0, 5.0, 30.0, 60.0)  # before listening again, by streams in a row that brought nothing
 
 
@@ -351,6 +354,7 @@ class HttpLink:
         self._listening: asyncio.Task[None] | None = None
         self.last_words = ""
         self.alive = True
+        self._errors, self._doubted_at = 0, -DOUBT_S
 
     async def restart(self) -> None:
         """Forget the legacy session; there is no process to start."""
@@ -490,16 +494,31 @@ class HttpLink:
         Raises LinkError for an error without one.
         """
         if 200 <= response.status < 300:
+            self._errors = 0
             return None
         said = await response.read(MAX_ERROR) if response.status >= 400 else b""
         expired = bool(self._session) and _is_session_unknown(response.status, said)
         for message in () if expired else parse_messages(said):
-            if isinstance(message.get("error"), dict):
+            if isinstance(error := message.get("error"), dict):
+                self._doubt(error.get("code"))
                 return message
+        self._doubt()
         text = f"{self.host} answered {response.status}"
         if why := WHY.get(response.status):
             text += f" ({why})"
         raise LinkError(text, expired=expired)
+
+    def _doubt(self, code: Any = None) -> None:
+        """Have the next request begin a new session, after errors in a row of any status.
+
+        A server that was restarted may say so in any way. What it has looked at and refused counts
+        for nothing, as it still knows the session.
+        """
+        if code in (METHOD_NOT_FOUND, INVALID_PARAMS) or not self._session:
+            return
+        self._errors += 1
+        if self._errors >= DOUBTS and time.monotonic() - self._doubted_at >= DOUBT_S:
+            self._errors, self._doubted_at, self.alive = 0, time.monotonic(), False
 
     async def _read_stream(self, response: Response, request_id: Any) -> Json:
         """Return the answer from a stream of events, resumed if a legacy server allows it.

@@ -68,6 +68,13 @@ class LinkError(Exception):
         self.expired = expired
 
 
+class BadPage(LinkError):
+    """A page of a list that cannot be used."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"its list of {kind} {text}")
+
+
 class SignInNeeded(LinkError):
     """The server wants a sign-in, and has not executed the request."""
 
@@ -282,6 +289,12 @@ class Peer:
         self._again_at = 0.0
         self._stale_at: dict[str, float] = {}  # by kind of list
         self._capabilities: Json | None = None  # as the server has told them
+        self.cut: dict[str, str] = {}  # kind of list -> why its later pages are missing
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a request can be sent without connecting first."""
+        return self._opened and self.link.alive
 
     def is_due(self, kind: str = "tools") -> bool:
         """Return whether a list of PAGED should be fetched: missing, changed, or too old."""
@@ -314,23 +327,29 @@ class Peer:
             self.link.inbox.changed.discard(group)
             self._stale_at = {k: t for k, t in self._stale_at.items() if PAGED[k][2] != group}
         self._stale_at[kind] = self._clock() + FRESH_S
+        self.cut.pop(kind, None)
         found: list[Json] = []
         params: Json = {}
         seen: set[str] = set()
         size = 0
-        for _ in range(MAX_PAGES):
-            page = await self._ask(method, params)
-            listed = page.get(member)
-            if not isinstance(listed, list):
-                raise LinkError(f"its list of {kind} is no list")
-            if (size := size + len(json.dumps(listed))) > MAX_LIST:
-                raise LinkError(f"its list of {kind} has more than {MAX_LIST} characters")
+        for number in range(1, MAX_PAGES + 1):
+            try:
+                page = await self._ask(method, params)
+                if not isinstance(listed := page.get(member), list):
+                    raise BadPage(kind, "is no list")
+                if (size := size + len(json.dumps(listed))) > MAX_LIST:
+                    raise BadPage(kind, f"has more than {MAX_LIST} characters")
+                cursor = page.get("nextCursor")
+                if isinstance(cursor, str) and cursor in seen:
+                    raise BadPage(kind, "goes in a circle")
+            except (RpcError, BadPage) as error:
+                if not found:
+                    raise
+                self.cut[kind] = f"what follows page {number - 1} of its {kind} is missing: {error}"
+                return found[: MAX_LISTED + 1]
             found += [entry for entry in listed if isinstance(entry, dict)]
-            cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor or len(found) > MAX_LISTED:
                 break
-            if cursor in seen:
-                raise LinkError(f"its list of {kind} goes in a circle")
             seen.add(cursor)
             params = {"cursor": cursor}
         self._stale_at[kind] = self._clock() + self._fresh_seconds(page.get("ttlMs"))
@@ -388,7 +407,7 @@ class Peer:
     ) -> Json:
         inbox = self.link.inbox
         async with self._opening:
-            if not (self._opened and self.link.alive):
+            if not self.is_open:
                 await self._open_with_backoff()
                 inbox.changed.update(LISTS)  # after a restart they may differ
                 if method == "tools/list":

@@ -16,7 +16,7 @@ import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -196,6 +196,9 @@ def tool_of(
     name, schema = listed.get("name"), listed.get("inputSchema")
     if not isinstance(name, str) or not name:
         raise ToolError("a tool has no name")
+    execution = listed.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+        raise ToolError(f"{name[:100]}: it runs as a task only, which is not supported")
     # Some servers send schemas without a type, or with `$schema` only (issues: servers 3051,
     # gitlab-mcp 286).
     if not isinstance(schema, dict) or schema.get("type") not in ("object", None):
@@ -331,7 +334,7 @@ class McpServers:
         return tuple(self._servers.values())
 
     def timeout_of(self, server: McpServer) -> float:
-        """Return the longest time of one call, in seconds."""
+        """Return the longest silence of the server in one call, in seconds."""
         timeout_s: float = server.entry.get("timeout", TIMEOUT_S)
         return min(timeout_s, self._most_s)
 
@@ -411,24 +414,31 @@ class McpServers:
         it is. Cancelling it cancels the call.
         """
         started, wall_s = time.monotonic(), limits["wall_s"]
-        credentials = self._servers[tool.server].credentials  # tokens may change in the call
+        server = self._servers[tool.server]
+        credentials = server.credentials  # tokens may change in the call
         budget = limits["output_kb"] * 1024
+        silence = Silence(self.timeout_of(server), wall_s)
 
         def hear(params: Json) -> None:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
+            silence.end()
             line = redact.remove_texts(progress_line(params), credentials())
             budget -= len(line)
             if budget > 0:
                 emit(line)
 
         try:
-            async with asyncio.timeout(wall_s) as patience:
+            # A process that has to be started may be downloaded first.
+            first_s = 0.0 if server.peer.is_open else _start_seconds(server.entry)
+            async with silence.limit(first_s):
                 found = await self._call_until_done(tool, args, question, hear, owner)
         except TimeoutError:
-            if not patience.expired():
+            if not silence.expired:
                 raise
             spent = round(time.monotonic() - started, 1)
+            if spent < wall_s:
+                return replace(_silent(tool.server, silence.seconds), usage=_usage(started))
             breach = {"limit": "wall_s", "allowed": wall_s, "observed": spent}
             return Outcome(*limit_error(breach), usage=_usage(started))
         if isinstance(found, ToolQuestion):
@@ -497,8 +507,7 @@ class McpServers:
     async def _list(self, server: McpServer) -> None:
         server.problems.clear()
         try:
-            usual = FETCH_S if "command" in server.entry else START_S
-            async with asyncio.timeout(server.entry.get("start_timeout", usual)):
+            async with asyncio.timeout(_start_seconds(server.entry)):
                 listed = server.clean(await _listed_tools(server.peer))
                 more = await self.more_tools(server)
         except SignInNeeded as error:
@@ -510,7 +519,7 @@ class McpServers:
             server.problem(f"it did not list its tools in time{told}")
         else:
             server.problems.clear()
-            for line in server.remarks:
+            for line in filter(None, (server.peer.cut.get("tools"), *server.remarks)):
                 server.problem(line)
             usable = self._usable(server, listed)
             taken = {tool.name for tool in usable}
@@ -626,15 +635,16 @@ class McpServers:
 
         {question}, or the members of an Outcome.
         """
-        call.hear = lambda params: None
+        silence = Silence(self.timeout_of(self._servers[tool.server]), self._most_s)
+        call.hear = lambda params: silence.end()
         asked.reply(answer)
         try:
-            async with asyncio.timeout(self.timeout_of(self._servers[tool.server])):
+            async with silence.limit():
                 result = await self._result_of(call, tool, owner)
         except (LinkError, RpcError, ToolError) as error:
             found = failure(f"the MCP server {tool.server}: {error}. {CUT}")
         except TimeoutError:
-            found = failure(f"the MCP server {tool.server} was silent too long", "timeout")
+            found = _silent(tool.server, silence.seconds)
         else:
             if isinstance(result, ToolQuestion):
                 return {"question": result.input}
@@ -679,6 +689,47 @@ async def _listed_tools(peer: Peer) -> list[Json]:
         if not await peer.capabilities():
             raise
         return []
+
+
+class Silence:
+    """Ends a call after `seconds` without progress, and after `wall_s` in any case."""
+
+    def __init__(self, seconds: float, wall_s: float) -> None:
+        self.seconds = min(seconds, wall_s)
+        self._wall_s, self._end_at = wall_s, math.inf
+        self._timeout: asyncio.Timeout | None = None
+
+    def limit(self, more_s: float = 0.0) -> asyncio.Timeout:
+        """Return the timeout to run the call in. `more_s`: added to the first silence."""
+        now = asyncio.get_running_loop().time()
+        self._end_at = now + self._wall_s
+        self._timeout = asyncio.timeout_at(min(now + self.seconds + more_s, self._end_at))
+        return self._timeout
+
+    def end(self) -> None:
+        """Count the silence anew."""
+        if self._timeout is not None and not self._timeout.expired():
+            now = asyncio.get_running_loop().time()
+            self._timeout.reschedule(min(now + self.seconds, self._end_at))
+
+    @property
+    def expired(self) -> bool:
+        """Return whether the call was ended."""
+        return self._timeout is not None and self._timeout.expired()
+
+
+def _start_seconds(entry: Json) -> float:
+    seconds: float = entry.get("start_timeout", FETCH_S if "command" in entry else START_S)
+    return seconds
+
+
+def _silent(name: str, seconds: float) -> Outcome:
+    """Return the outcome of a call that was ended because nothing came of it."""
+    return failure(
+        f"the MCP server {name} was silent for {seconds:g} s, the `timeout` of its entry. It may"
+        " have done some of the work",
+        "timeout",
+    )
 
 
 def _usage(started: float) -> Json:

@@ -387,6 +387,22 @@ class Legacy(Case):
         self.assertIn("bad arguments", last.error["message"])
         self.assertEqual(self.sessions, 1)
 
+    async def test_two_errors_in_a_row_of_any_status_begin_a_new_session(self) -> None:
+        """The third call is answered; afterwards no further session is begun for a minute."""
+        for status, body in ((503, b"down"), (500, b"oops"), (503, b'{"error":{"code":-32000}}')):
+            with self.subTest(status=status, body=body):
+                self.sessions, self.forget = 0, False
+                self.forgotten = (status, f"Content-Length: {len(body)}\r\n", body)
+                servers, tools = await self.servers(Peer(self.say))
+                said = []
+                for fails in (True, True, False, True, True, True):
+                    self.forget = fails
+                    last = (await call_server(servers, tools[0], {}, None, LIMITS))[-1]
+                    assert isinstance(last, Outcome), last
+                    said.append(last.status)
+                self.assertEqual(said, ["error", "error", "ok", "error", "error", "error"])
+                self.assertEqual(self.sessions, 2)
+
     async def test_a_call_that_is_given_up_is_cancelled_in_words(self) -> None:
         self.silent = True
         peer = Peer(self.say)

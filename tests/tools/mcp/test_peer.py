@@ -206,8 +206,17 @@ class Listed(Case):
                 "nextCursor": params.get("cursor", "") + "1",
             }
         )
-        with self.assertRaisesRegex(LinkError, "more than 16777216 characters"):
-            await self.peer(large).entries("tools")
+        bad_pages: list[Any] = [
+            ("more than 16777216 characters", large),
+            ("circle", Link(tools_list={"tools": [{"name": "a"}], "nextCursor": "x"})),
+            ("no list", Link(tools_list=lambda p: PAGES[len(p.get("cursor", ""))])),
+            ("Method not found", Link(tools_list=_one_page)),
+        ]
+        for why, link in bad_pages:
+            with self.subTest(why):
+                peer = self.peer(link)
+                self.assertEqual(len(await peer.entries("tools")) > 0, True)
+                self.assertRegex(peer.cut["tools"], f"what follows page [12] of .*{why}")
         odd: list[Any] = [{}, {"tools": None}, {"tools": {}}, {"tools": "x"}]
         for answer in odd:
             with self.subTest(answer), self.assertRaisesRegex(LinkError, "no list"):
@@ -218,6 +227,15 @@ class Listed(Case):
         link.request = _refuses  # type: ignore[method-assign]
         with self.assertRaisesRegex(RpcError, "Method not found"):
             await self.peer(link).entries("tools")
+
+
+PAGES = [{"tools": [{"name": "a"}], "nextCursor": "x"}, {"tools": 5}]
+
+
+def _one_page(params: Json) -> Json:
+    if "cursor" in params:
+        raise RpcError({"code": -32601, "message": "Method not found"})
+    return PAGES[0]
 
 
 async def _refuses(message: Json, headers: Any = None) -> Json:

@@ -24,7 +24,7 @@ from server.session.fold import fold
 from server.tools.mcp.inbox import progress_line
 from server.tools.mcp.links import INHERITED, Launch, StdioLink
 from server.tools.mcp.peer import LinkError, Peer
-from server.tools.mcp.servers import McpServer, McpServers
+from server.tools.mcp.servers import McpServer, McpServers, Silence
 from server.tools.toolbox import Toolbox
 
 from ...fakes import DEFAULTS, events_of
@@ -159,7 +159,10 @@ class Listed(Case):
     async def test_unusable_tools_are_left_out_and_said(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
         problems = "\n".join(toolbox.problems)
-        for part in ("schemas are not fetched", "shapeless: its inputSchema", "has no name"):
+        for part in (
+            *("schemas are not fetched", "shapeless: its inputSchema", "has no name"),
+            "task_only: it runs as a task only",
+        ):
             self.assertIn(part, problems)
         self.assertFalse([name for name in self.names(toolbox) if "remote" in name])
 
@@ -237,6 +240,29 @@ class Called(Case):
         await eventually(lambda: "got notifications/cancelled" in self.noted())
         _, content, _ = await self.call(toolbox, "mcp__s__echo", text="still")
         self.assertTrue(content.startswith("still by "), content)
+
+    async def test_a_timeout_is_the_longest_silence_and_progress_prolongs_it(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern", timeout=1))
+        self.assertEqual(self.session["config"]["limits"]["tool"]["wall_s"], 300)
+        envelope, content, _ = await self.call(toolbox, "mcp__s__slow")
+        self.assertEqual(envelope["status"], "timeout")
+        self.assertIn("was silent for 1 s, the `timeout` of its entry", content)
+        await eventually(lambda: "got notifications/cancelled" in self.noted())
+        _, content, live = await self.call(toolbox, "mcp__s__progress", text="steady")
+        self.assertEqual((content, len(live)), ("both steps", 15))
+
+    async def test_silence_ends_a_call_at_its_own_limit_or_that_of_the_whole(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for seconds_, wall_s, more_s, first, later in (
+            (5, 300, 0, 5, 5),
+            (5, 300, 30, 35, 5),
+            (60, 20, 30, 20, 20),
+        ):
+            silence = Silence(seconds_, wall_s)
+            async with silence.limit(more_s) as timeout:
+                self.assertAlmostEqual((timeout.when() or 0) - now, first, delta=1)
+                silence.end()
+                self.assertAlmostEqual((timeout.when() or 0) - now, later, delta=1)
 
     async def test_closing_the_call_cancels_it(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
