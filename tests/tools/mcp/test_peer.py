@@ -229,7 +229,7 @@ class Listed(Case):
             await self.peer(link).entries("tools")
 
 
-PAGES = [{"tools": [{"name": "a"}], "nextCursor": "x"}, {"tools": 5}]
+PAGES: list[Json] = [{"tools": [{"name": "a"}], "nextCursor": "x"}, {"tools": 5}]
 
 
 def _one_page(params: Json) -> Json:
