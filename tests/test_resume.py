@@ -388,10 +388,11 @@ class Back(Case):
         self.assertTrue(await stopping)
         self.assertNotIn("RUN_FINISHED", [event["type"] for event in found])
         client: Any = self.folded(ASKED, found)
-        self.assertEqual(client["messages"][-1]["result"]["status"], "stopped")
-        self.assertIn(STOPPED, client["messages"][-1]["content"])
-        self.assertIn("working", client["messages"][-1]["content"], "what it said until then")
-        self.assertEqual(client["status"], "in_progress")
+        result, told = client["messages"][-2:]
+        self.assertEqual(result["result"]["status"], "stopped")
+        self.assertIn(STOPPED, result["content"])
+        self.assertIn("working", result["content"], "what it said until then")
+        self.assertEqual((found[-1]["type"], told["code"]), ("RUN_ERROR", "stopped"), "not cut")
         self.toolbox.gate = None
         again = host.prepare(client)
         await self.read(again)
@@ -433,8 +434,8 @@ class Back(Case):
         self.assertTrue(host.executions.sessions, "it is not his")
         await other.stop_session("ann", "s")
         await reading
-        last: Any = run.session["messages"][-1]
-        self.assertEqual(last["result"]["status"], "stopped")
+        result, told = run.session["messages"][-2:]
+        self.assertEqual((result["result"]["status"], told["code"]), ("stopped", "stopped"))
         later = host.prepare(copy.deepcopy(run.session), "ann", "ann")
         self.gate.set()
         await self.read(later)

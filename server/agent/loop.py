@@ -67,6 +67,10 @@ FEW = 100  # changes of one event that are folded on the event loop
 WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
 STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
 STOPPED = "Stopped by the user."
+STOP_REASONS = {  # code of the error -> its message
+    "stopped": "A request with a key of the same person stopped this run: send it again to go on.",
+    "stopped_by_owner": "An owner of this server ended this run: what was written is kept.",
+}
 
 logger = log.get("agent")
 
@@ -222,17 +226,17 @@ class BaseAgent:
         self._active[session] = run
         run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
-    async def stop_session(self, owner: str, session_id: str, reason: str = "") -> bool:
+    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
         """Stop the model call and the tool calls of a session on this host.
 
-        `reason`: the error in which its run in this process ends; "" if its client may go on with
-        it. The results of its tool calls say that they were stopped. Returns whether everything has
-        ended, after STOP_S at most; where locks do not work, whether all was asked to end.
+        `code`: of STOP_REASONS, the error in which its run in this process ends. The results of its
+        tool calls say that they were stopped. Returns whether everything has ended, after STOP_S at
+        most; where locks do not work, whether all was asked to end.
         """
         session = (owner, session_id)
         if not self._has_runs(session) and self.executions.locks.work:
             return True
-        ran = self._stop(session, reason)
+        ran = self._stop(session, code)
         with suppress(OSError):  # a full disk: only other processes miss the request
             self._signals.send(session)
         for _ in range(round(STOP_S / WATCH_S)):
@@ -241,10 +245,10 @@ class BaseAgent:
             await asyncio.sleep(WATCH_S / 5 if ran else WATCH_S)
         return not self._has_runs(session)
 
-    def _stop(self, session: SessionKey, reason: str = "") -> bool:
+    def _stop(self, session: SessionKey, code: str = "stopped") -> bool:
         run = self._active.get(session)
         if run is not None:
-            run.stop(reason)
+            run.stop(code)
         return bool(self.executions.stop(session, STOPPED)) or run is not None
 
     def active_runs(self) -> list[tuple[SessionKey, str]]:
@@ -362,8 +366,7 @@ class Run:
         self._side_calls = SideCalls(
             session, model.api, agent.ids, agent.clock, self._observer, self._hooks
         )
-        self._stopped = False
-        self._reason = ""  # why it was ended by somebody else
+        self._stop_code = ""  # of STOP_REASONS, once it was stopped
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
         # Not kept in the first call of a session, which may be the only one
@@ -405,7 +408,9 @@ class Run:
             self.release()
             self._observer.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
-            metrics.count_run_end(self.session, self._observer.results, self._used, seconds)
+            metrics.count_run_end(
+                *(self.session, self._observer.results, self._used, seconds, self._stop_code)
+            )
 
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""
@@ -432,9 +437,12 @@ class Run:
         """Call `keep` before each call that may not run twice; an OSError keeps it from running."""
         self._call_runner.keep = keep
 
-    def stop(self, reason: str = "") -> None:
-        """End the run at its next safe point, with RUN_ERROR if there is a reason."""
-        self._stopped, self._reason = True, reason
+    def stop(self, code: str) -> None:
+        """End the run at its next safe point with a RUN_ERROR, so that no client goes on with it.
+
+        `code`: of STOP_REASONS.
+        """
+        self._stop_code = code
         self._call_runner.stopped = True
         self.interrupt()
 
@@ -459,20 +467,22 @@ class Run:
             metadata["since"] = since
         self._observer.see(event)
 
-    def _must_end(self) -> bool:
-        """Return whether it is stopped. Raises CancelledError where its client may not go on."""
-        if self._reason:
+    def _must_end(self, step: Step) -> bool:
+        """Return whether the server stops. Raises CancelledError if the run was stopped."""
+        if isinstance(step, Stop):
+            return False
+        if self._stop_code:
             raise asyncio.CancelledError
-        return self.agent.executions.stopping or self._stopped
+        return self.agent.executions.stopping
 
     def _failure_event(self, error: BaseException) -> Event:
         """Return the event that ends a run in an exception. Raises CancelledError again."""
         if isinstance(error, asyncio.CancelledError):
-            if not self._reason:
+            if not self._stop_code:
                 raise error
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
-            return events.run_error(self._reason, "stopped_by_owner")
+            return events.run_error(STOP_REASONS[self._stop_code], self._stop_code)
         if isinstance(error, HookError):
             return events.run_error(str(error), "hook_failed")
         if isinstance(error, ClaimError):
@@ -506,7 +516,7 @@ class Run:
         while True:
             work = self._size + PER_CALL * len(self.session["calls"])
             step = await offload(work, self._next_step)
-            if self._must_end() and not isinstance(step, Stop):
+            if self._must_end(step):
                 return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
             self._consumer_task = asyncio.current_task() if calls_model else None

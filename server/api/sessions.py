@@ -116,8 +116,11 @@ class Agent(Protocol):
         """
         ...
 
-    async def stop_session(self, owner: str, session_id: str, reason: str = "") -> bool:
-        """Stop the runs of a session. Return False if one still runs after a while."""
+    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
+        """Stop the runs of a session; `code` is that of the error in which they end.
+
+        Return False if one still runs after a while.
+        """
         ...
 
     def active_runs(self) -> list[tuple[tuple[str, str], str]]:

@@ -12,8 +12,6 @@ from .router import RequestContext, Route
 from .sessions import Agent
 from .settings import owners_only
 
-REASON = "An owner of this server ended this run. What was written until then is kept."
-
 
 class SettingsRuns:
     """The runs of this process. `requests`: those that are being served, of all people."""
@@ -51,7 +49,7 @@ class SettingsRuns:
         wanted = call.at["run"]
         for (owner, session_id), run in self._agent.active_runs():
             if run == wanted:
-                stopped = await self._agent.stop_session(owner, session_id, REASON)
+                stopped = await self._agent.stop_session(owner, session_id, "stopped_by_owner")
                 await call.json({"run": run, "stopped": stopped})
                 return
         text = f"No run {wanted[:64]!r} goes on in this process"

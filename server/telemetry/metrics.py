@@ -131,14 +131,16 @@ class Row:
         results: Iterable[str],
         before: Usage,
         seconds: float,
+        stop_code: str = "",
     ) -> None:
         """Count a run that ended.
 
         `results`: the states of its tool calls. `before`: the session's usage when the run began.
-        `seconds`: its duration.
+        `seconds`: its duration. `stop_code`: of the error in which it was stopped.
         """
         self._add("yaa_runs", by=-1)
         end = session.get("finish_reason") if session.get("status") != "in_progress" else "cut"
+        end = "cut" if stop_code and end == "failed" else end
         self._add("yaa_runs_total", end if end in ENDS else "cut")
         self._add("yaa_run_seconds_total", by=seconds)
         over = next((str(most) for most in BUCKETS if seconds <= most), "+Inf")

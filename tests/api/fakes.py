@@ -180,7 +180,7 @@ class Agent:
         self.stopped: list[tuple[str, str]] = []
         self.calls: dict[str, list[asyncio.Task[None]]] = {}  # that outlive their runs
 
-    async def stop_session(self, owner: str, session_id: str, reason: str = "") -> bool:
+    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
         self.stopped.append((owner, session_id))
         return True
 

@@ -111,7 +111,7 @@ class Running(unittest.TestCase):
         return response
 
     def check_stopped(self) -> None:
-        result = self.session["messages"][-1]
+        result = [each for each in self.session["messages"] if each["role"] == "tool"][-1]
         self.assertEqual(result["result"]["status"], "stopped", result)
         self.assertIn("begun", result["content"])
         self.assertGreater(result["result"]["duration_ms"], 0)
@@ -125,9 +125,10 @@ class Running(unittest.TestCase):
         response = self.begin()
         answer = json.loads(self.post("/session/stop", {"id": "loops"}).read())
         self.assertEqual(answer, {"id": "loops", "stopped": True})
-        self.fold(response)
+        last = self.fold(response)[-1]
         self.check_stopped()
-        self.assertEqual(self.session["status"], "in_progress")
+        self.assertEqual((last["type"], last["code"]), ("RUN_ERROR", "stopped"), "else it goes on")
+        self.assertEqual(self.session["messages"][-1]["code"], "stopped", "and the session says so")
 
     def test_stopped_when_its_line_is_lost(self) -> None:
         self.begin().close()

@@ -238,6 +238,24 @@ test('stopped while streaming: the server is asked to end its calls, and what ca
   assert.strictEqual(session.calls[id].state, 'failed')
 })
 
+test('stopped from elsewhere: it is not gone on with, and whoever stopped it here has it as it was', async () => {
+  for (const code of ['stopped', 'stopped_by_owner']) {
+    const { server, session, begin } = setting()
+    const over = { type: 'RUN_ERROR', message: 'Stopped.', code, timestamp: 9, metadata: { yaa: { message_id: 'e', rev: 9 } } }
+    server.last = [over]
+    const elsewhere = begin({ onEvent: (event) => { if (event.type === 'TEXT_MESSAGE_CONTENT') server.stops.push('s1') } })
+    const state = await elsewhere.done
+    assert.deepStrictEqual([state.phase, state.reason, server.posted.length], ['interrupted', 'stopped', 1], code)
+    assert.strictEqual(session.messages.at(-1).code, code)
+    assert.strictEqual(sessions.canResume(session), true)
+    const here = setting()
+    here.server.last = [over]
+    const run = here.begin({ onEvent: (event) => { if (event.type === 'TEXT_MESSAGE_CONTENT') run.stop() } })
+    assert.strictEqual((await run.done).reason, 'stopped')
+    assert.strictEqual(sessions.stopReason(here.session).kind, 'cut', 'nobody is told what they did themselves')
+  }
+})
+
 test('stopped at a server that cannot be asked: it hangs up', async () => {
   for (const refuse of [() => new Response('', { status: 404 }), () => { throw new TypeError('fetch failed') }]) {
     const { server, session, begin } = setting()

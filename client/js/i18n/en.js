@@ -153,6 +153,8 @@ yaa.define('i18n/en', [], () => {
     'run.mirrored': 'Another tab runs this. It is shown here as it goes, and can be stopped here.',
     'run.elsewhere': 'This session is running in another tab.',
     'run.stopped': 'Stopped.',
+    'run.byYou': 'With your key, from another tab or device.',
+    'run.byOwner': 'By an owner of this server.',
     'run.unfinished': 'This run was cut off before it ended.',
     'run.resume': 'Resume',
     'run.diverged': 'This copy and the server’s differ. It goes on with this one.',

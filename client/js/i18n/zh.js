@@ -155,6 +155,8 @@ yaa.define('i18n/zh', [], () => {
     'run.mirrored': '由另一个标签页运行，此处同步显示，也可在此停止。',
     'run.elsewhere': '这个会话正在另一个标签页里运行。',
     'run.stopped': '已停止。',
+    'run.byYou': '由你的密钥从另一个标签页或设备停止。',
+    'run.byOwner': '由此服务器的所有者停止。',
     'run.unfinished': '这次运行在结束之前中断了。',
     'run.resume': '恢复',
     'run.diverged': '本地副本与服务器的不一致，以本地的继续。',

@@ -13,7 +13,6 @@ yaa.define('io/api', [], () => {
   const PAUSES_MS = [500, 1500]
   /** A gateway whose server is away for a moment. */
   const AWAY = /^http_50[234]$/
-  /** Messages. */
   const LONG = 20
   const JSON_BODY = { 'Content-Type': 'application/json', Accept: 'application/json' }
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */

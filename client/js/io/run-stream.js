@@ -24,11 +24,11 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
   const STOP_PAUSES = [0, 1000, 2000, 4000]
   /** A timer's most. */
   const LONGEST_MS = 2 ** 31 - 1
-  /** Waits for a server that is busy. */
   const MAX_WAITS = 60
   const KEPT_OUTPUT = 200_000
   /** Refusals that pass: run_active, busy, overloaded. */
   const PASSING = new Set([409, 429, 503])
+  const STOPS = new Set(['stopped', 'stopped_by_owner'])
   /** Events that count as progress. */
   const PROGRESS = new Set(['TEXT_MESSAGE_END', 'TOOL_CALL_RESULT'])
 
@@ -292,7 +292,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       if (this.end) return
       this.heard = true
       const over = event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR'
-      if (this.stopped && !over) return void this.late.push(event) // the text stops when the person says so
+      if (this.stopped && (!over || STOPS.has(event.code))) return void this.late.push(event) // the text stops when the person says so
       for (const one of this.late.splice(0)) this.fold(one)
       if (!this.stopped && this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
       this.fold(event)
@@ -384,6 +384,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
   function restOf(session, event) {
     const reasons = new Set((session.interrupts ?? []).map((interrupt) => interrupt.reason))
     if (reasons.has('model_error')) return { phase: 'interrupted', reason: 'model_error' }
+    if (STOPS.has(event.code)) return { phase: 'interrupted', reason: 'stopped' }
     if (event.type === 'RUN_ERROR' || session.status === 'failed') return { phase: 'done', reason: 'failed' }
     if (reasons.has('limit')) return { phase: 'interrupted', reason: 'limit' }
     return reasons.size ? { phase: 'interrupted', reason: 'awaiting' } : { phase: 'done', reason: 'completed' }

@@ -5,7 +5,7 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/render-visibility'], (dom,
   const { h, text } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
-  /** A block of limited height follows its end, as live output does, while it is read within this many pixels of it. */
+  /** A block that is read within so many pixels of its end follows it. */
   const NEAR_END = 40
 
   /** @type {any} core/highlight, once there is code to colour */

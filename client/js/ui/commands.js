@@ -5,7 +5,6 @@ yaa.define('ui/commands', ['ui/i18n'], ({ t }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
   const APPLE = /Mac|iP(?:hone|ad|od)/.test(globalThis.navigator?.platform ?? '')
-  /** The second key of a pair has to follow within this time. */
   const PAIR_MS = 1500
   /** Keys that mean something to the element they are pressed on. */
   const OWN_KEYS = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"], [role="slider"]'

@@ -90,13 +90,14 @@ yaa.define('ui/message', [
 
   /** @param {any} message @param {import('./types').Actions} actions */
   function errorView(message, actions) {
-    const words = h('p', null, message.content)
-    const retry = h('button.button.small', { type: 'button', onclick: () => actions.goOn() }, icon('retry'), t('fail.retry'))
-    const el = h('div.error-note', null, icon('alert'), h('div.body', null, h('b', null, t('fail.title.other')), words, retry))
+    const who = { stopped: 'run.byYou', stopped_by_owner: 'run.byOwner' }[String(message.code)]
+    const words = h('p')
+    const retry = h('button.button.small', { type: 'button', onclick: () => actions.goOn() }, icon('retry'), t(who ? 'run.resume' : 'fail.retry'))
+    const el = h('div.error-note', null, icon(who ? 'stop' : 'alert'), h('div.body', null, h('b', null, t(who ? 'run.stopped' : 'fail.title.other')), words, retry))
 
     /** @param {Shown} next */
     function update(next) {
-      text(words, plainText(next.message.content))
+      text(words, who ? t(who) : plainText(next.message.content))
       retry.hidden = !next.last || next.live
     }
 

@@ -3,7 +3,7 @@
 
 yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session'], (texts, { say }, { plainText }, sessions) => {
   const { t, duration, words } = texts
-  /** After so long without a sign it is said what is awaited; after the longer one there is something to do about it. */
+  /** After so long without a sign: what is awaited is said; something can be done about it. */
   const [SILENT_MS, LONG_MS] = [3000, 10_000]
 
   /**
@@ -59,8 +59,9 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
     return { text, tone: 'bad', icon: 'alert', action: t('run.retry') }
   }
 
-  /** @param {Session} session */
+  /** Whoever stopped it elsewhere is named in the thread. @param {Session} session */
   function stoppedLine(session) {
+    if (session.messages.at(-1)?.role === 'error') return null
     return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
   }
 

@@ -5,15 +5,13 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
   dom, { t }, { messageView }, { emptyView }, { setAsideView }, { siblings },
 ) => {
   const { h, icon, list, attr, hide } = dom
-  /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
-  /** Pixels between the edge of the view and what is brought there. */
   const NEAR_EDGE = 8
   /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
   const CHUNK = 50
   /** Articles made at once when a session is opened; the earlier ones follow while the browser is idle. */
   const FIRST = 150
-  /** Made in one go, as long as the browser says that time is left: a key that is pressed waits for no more than these. */
+  /** Made in one go, and while time is left: a key that is pressed waits for no more. */
   const [AT_ONCE, SPARE_MS] = [10, 8]
 
   /** @param {import('./types').Actions} actions @returns {any} */
@@ -32,9 +30,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
-    /** Which of several questions was brought into view last. */
-    let brought = ''
-    /** Where the view was when it last moved. */
+      let brought = ''
     let top = 0
     let openId = ''
     /** Everything the session shows, and where its last turn begins. @type {any[]} */
