@@ -23,7 +23,7 @@ from ..session.reminders import with_reminders
 from ..strict_json import LARGEST_COUNT
 from ..strict_json import text_of as json_of
 from .pictures import shown_media
-from .view import apply_op, changes_of, ops_of, pairing_errors, text_of, view
+from .view import apply_op, changes_of, ops_of, pairing_errors, stopped_answer, text_of, view
 
 # -- tokens ---------------------------------------------------------------------------------------
 # Estimate the number of tokens of a text, without a tokenizer.
@@ -455,8 +455,10 @@ def measure_request(
     changes = changes_of(ops_of(session))
     new = []
     for place in range(since, len(session["messages"])):
-        message = session["messages"][place]
-        if message["role"] != "error" and not message.get("open"):
+        message: Message | None = session["messages"][place]
+        if message and message.get("open"):
+            message = stopped_answer(session["messages"], place)
+        if message and message["role"] != "error":
             op = changes.get(message.get("id", ""))
             new.append(apply_op(message, op, place) if op else message)
     return Measure(known, sum(of_messages(new, costs)), ratio, costs)

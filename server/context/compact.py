@@ -57,6 +57,7 @@ from .view import (
     ids_of,
     ops_of,
     pinned_ids,
+    stopped_answer,
     text_of,
     view,
 )
@@ -287,9 +288,10 @@ def _items(session: Session, costs: Costs) -> list[Item]:
     items: list[Item] = []
     shown: list[tuple[Item, Message]] = []
     turn = 0
-    for place, message in enumerate(session["messages"]):
-        turn += message["role"] == "user"
-        if message["role"] == "error" or message.get("open"):
+    for place, each in enumerate(session["messages"]):
+        turn += each["role"] == "user"
+        message = stopped_answer(session["messages"], place) if each.get("open") else each
+        if message is None or message["role"] == "error":
             continue
         fold = inside.get(message.get("id", ""))
         op = None if fold else changes.get(message.get("id", ""))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from ..json_types import Json, Message, Op, Session, ToolCall
@@ -31,6 +32,7 @@ from .pictures import in_words, without_media
 
 KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")
 RELOAD = "context_reload"
+STOPPED = "[The user stopped this answer here.]"
 FOLDED = (
     "[What happened earlier in this conversation, in short. It is a note, not your own words.]\n"
 )
@@ -343,16 +345,20 @@ def view(session: Session) -> list[Message]:
     """Return the messages for the model, results after their calls and in call order.
 
     They are the session's own objects: copy one before changing it. Left out are errors, messages
-    still open (cut off), results without a call, second results, and empty assistant messages.
+    still open (cut off, but for what `stopped_answer` shows), results without a call, second
+    results, and empty assistant messages.
     """
     messages = within_window(apply_ops(session["messages"], ops_of(session)), session)
     if not _changing(messages):
         return messages[:]
     results = first_results(messages)
     seen: list[Message] = []
-    for message in messages:
+    for place, message in enumerate(messages):
         role = message["role"]
-        if role in ("error", "tool") or message.get("open"):
+        if role in ("error", "tool"):
+            continue
+        if message.get("open"):
+            seen += filter(None, [stopped_answer(messages, place)])
             continue
         calls = message.get("tool_calls")
         if role != "assistant":
@@ -363,6 +369,23 @@ def view(session: Session) -> list[Message]:
     if session.get("config", {}).get("context", {}).get("retain_tool"):
         return with_handles(seen, session["messages"])
     return seen
+
+
+def stopped_answer(messages: list[Message], place: int) -> Message | None:
+    """Return the text of an open message that the user has answered, with a note at its end.
+
+    None if nothing of it was seen, or if the model has begun its answer again since. Its calls were
+    not made.
+    """
+    message = messages[place]
+    text = message.get("content")
+    if message["role"] != "assistant" or not text or not isinstance(text, str):
+        return None
+    later = (each["role"] for each in islice(messages, place + 1, None))
+    if next((role for role in later if role != "error"), "") != "user":
+        return None
+    whole: Message = {"role": "assistant", "content": f"{text}\n\n{STOPPED}"}
+    return whole if "id" not in message else {**whole, "id": message["id"]}
 
 
 def _changing(messages: list[Message]) -> list[Message]:

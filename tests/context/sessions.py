@@ -50,6 +50,9 @@ class Sessions:
 
     def turn(self) -> None:
         self.say("user", self.text(self.random.choice((5, 20, 80))))
+        if self.random.random() < 0.1:  # the user stops an answer and goes on
+            self.say("assistant", self.text(20), open=True)
+            self.say("user", self.text(10))
         for _ in range(self.random.choice((0, 1, 1, 2, 5))):
             self.step()
         if self.random.random() < 0.1:

@@ -20,6 +20,7 @@ from server.context.budget import (
     remembered,
     updated_calibration,
 )
+from server.context.view import view
 
 from ..fakes import DEFAULTS
 
@@ -91,6 +92,14 @@ class Sizes(unittest.TestCase):
         made = session(USER, said(prompt_tokens=1_000, completion_tokens=50), USER)
         found = measure_request(Request(made, SYSTEM), "m", EXACT)
         self.assertEqual((found.known, found.guessed), (1_050, of_message(USER)))
+
+    def test_an_answer_that_the_user_stopped_counts(self) -> None:
+        report = said(prompt_tokens=1_000, completion_tokens=50)
+        stopped = {"id": "o", "role": "assistant", "content": "one " * 90, "open": True}
+        (shown,) = (each for each in view(session(stopped, USER)) if each["role"] == "assistant")
+        for messages, sent in (((stopped, USER), [shown, USER]), ((stopped,), [])):
+            found = measure_request(Request(session(USER, report, *messages)), "m", EXACT)
+            self.assertEqual(found.guessed, sum(map(of_message, sent)))
 
     def test_thoughts_are_not_sent_again(self) -> None:
         message = said(prompt_tokens=1_000, completion_tokens=500, reasoning_tokens=450)

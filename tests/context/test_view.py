@@ -7,7 +7,7 @@ import random
 import unittest
 from typing import Any
 
-from server.context.view import NO_RESULT, pairing_errors, view
+from server.context.view import NO_RESULT, STOPPED, pairing_errors, view
 
 
 def calls(*ids: str) -> list[Any]:
@@ -75,6 +75,22 @@ class View(unittest.TestCase):
                 ["assistant", "user"],
             ),
             (
+                "an answer that the user stopped",
+                [USER, said("hal", "c", open=True), {"role": "error", "content": "x"}, USER],
+                ["user", "assistant", "user"],
+            ),
+            (
+                "one that the model has begun again",
+                [USER, said("hal", open=True), said("hallo"), USER],
+                ["user", "assistant", "user"],
+            ),
+            (
+                "one that was begun again and stopped",
+                [USER, said("hal", open=True), said("ha", open=True), USER],
+                ["user", "assistant", "user"],
+            ),
+            ("one of which nothing was seen", [USER, said("", "c", open=True), USER], ["user"] * 2),
+            (
                 "what a user did not end",
                 [USER, said("x"), {**USER, "open": True}],
                 ["user", "assistant"],
@@ -88,6 +104,15 @@ class View(unittest.TestCase):
         for name, messages, expected in cases:
             with self.subTest(name):
                 self.assertEqual(self.roles(*messages), expected)
+
+    def test_what_the_user_saw_of_a_stopped_answer_is_marked(self) -> None:
+        stopped = said("One, two,", "c", id="m2", open=True)
+        messages = [USER, stopped, {**USER, "content": "shorter"}]
+        seen = view({"messages": messages})
+        self.assertEqual(
+            seen[1], {"id": "m2", "role": "assistant", "content": f"One, two,\n\n{STOPPED}"}
+        )
+        self.assertTrue(stopped["open"], "the session keeps it as it is")
 
     def test_a_call_without_result_gets_one(self) -> None:
         seen = view({"messages": [USER, said("", "a"), result("b")]})

@@ -42,9 +42,9 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    */
   function messageViews(session) {
     const messages = messagesOf(session)
-    const rows = messages.map((message) => {
+    const rows = messages.map((message, i) => {
       const full = estimateOf(message)
-      const never = message.role === 'error' || message.open === true
+      const never = message.role === 'error' || (message.open === true && !isStopped(messages, i))
       return /** @type {MessageView} */ ({ message, state: never ? 'never' : 'whole', full, sent: never ? 0 : full, pinned: false })
     })
     const at = new Map(messages.map((message, index) => [message.id, index]))
@@ -55,6 +55,12 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     }
     hideEarlier(session, rows)
     return rows
+  }
+
+  /** Has the user written on after this open message, whose text the model then sees? @param {Message[]} messages @param {number} i */
+  function isStopped(messages, i) {
+    const after = messages.slice(i + 1).find((each) => each.role !== 'error')
+    return messages[i].role === 'assistant' && Boolean(messages[i].content) && after?.role === 'user'
   }
 
   /** Only the last so many runs are sent. @param {Session} session @param {MessageView[]} rows */

@@ -79,7 +79,7 @@ yaa.define('i18n/en', [], () => {
     'thread.toEnd': 'Jump to the end',
     'thread.you': 'You',
     'thread.error': 'Error',
-    'thread.cut': 'Cut off here. Its text is kept for you; the model starts this answer again.',
+    'thread.cut': 'Cut off here. Write on and the model sees it so; else it answers anew.',
     'thread.length': 'The answer reached its limit of tokens and ends here. Say “go on” to get the rest.',
     'thread.filter': 'The provider’s filter ended the answer here.',
     'thread.broken': 'The provider broke off here.',

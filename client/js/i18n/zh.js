@@ -79,7 +79,7 @@ yaa.define('i18n/zh', [], () => {
     'thread.toEnd': '跳到末尾',
     'thread.you': '你',
     'thread.error': '错误',
-    'thread.cut': '在这里中断了。文字为你保留；模型会重新开始这个回答。',
+    'thread.cut': '在这里中断了。接着写，模型会看到它；否则它重新回答。',
     'thread.length': '回答达到了词元上限，到此为止。发送“继续”即可得到其余内容。',
     'thread.filter': '提供方的过滤器在这里结束了回答。',
     'thread.broken': '提供方在这里中断了回答。',
