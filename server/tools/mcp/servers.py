@@ -434,7 +434,7 @@ class McpServers:
             async with silence.limit(first_s):
                 found = await self._call_until_done(tool, args, question, hear, owner)
         except TimeoutError:
-            if not silence.expired:
+            if not silence.is_over:
                 raise
             spent = round(time.monotonic() - started, 1)
             if spent < wall_s:
@@ -713,7 +713,7 @@ class Silence:
             self._timeout.reschedule(min(now + self.seconds, self._end_at))
 
     @property
-    def expired(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether the call was ended."""
         return self._timeout is not None and self._timeout.expired()
 
