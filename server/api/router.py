@@ -250,13 +250,18 @@ class Router:
         return self._files
 
     def _at(self, path: str) -> tuple[dict[str, Route], dict[str, str]]:
-        """Return the routes of a path by method, and the values of its `{name}` segments."""
+        """Return the routes of a path by method, and the values of its `{name}` segments.
+
+        Some clients write a slash behind each path, which other servers ignore.
+        """
         if path in self._routes and "{" not in path:
             return self._routes[path], {}
         parts = path.split("/")
         for pattern in self._patterns:
             if named := _match_path(pattern, parts):
                 return self._routes["/".join(pattern)], named
+        if path.endswith("/") and not path.endswith("//"):
+            return self._at(path.removesuffix("/"))
         return {}, {}
 
     async def _options(self, call: RequestContext) -> None:

@@ -383,10 +383,13 @@ def _retain_settings(session: Session) -> tuple[dict[str, float], set[str]]:
 
     Read from the results of the calls, which are its only record.
     """
-    messages = session["messages"]
     turns: dict[str, float] = {}
     pins: set[str] = set()
-    for message in messages:
+    answers = 0  # so far
+    before: dict[str, int] = {}  # result id -> how many answers came before it
+    for message in session["messages"]:
+        answers += _is_answer(message)
+        before[message.get("id", "")] = answers
         if message["role"] != "tool" or message.get("name") != RETAIN:
             continue
         result = message.get("result") or {}
@@ -404,7 +407,8 @@ def _retain_settings(session: Session) -> tuple[dict[str, float], set[str]]:
             elif action == "drop":
                 turns[target] = 0
             elif action == "keep" and isinstance(about.get("turns"), int):
-                turns[target] = about["turns"]
+                # The model speaks of its next answers, `_expired` of all since the result.
+                turns[target] = answers - before.get(target, answers) + about["turns"]
     return turns, pins
 
 

@@ -107,7 +107,10 @@ class Routes(Case):
             ("POST", "/closed", {}, 401),
             ("GET", "/closed", {"Authorization": "Bearer wrong"}, 401),
             ("GET", "/anything.js", {}, 200),
-            ("GET", "/closed/", {}, 200),  # no route, so it is a file's name
+            ("GET", "/closed/", {}, 401),
+            ("GET", "/closed/", KEY, 200),
+            ("DELETE", "/closed/", KEY, 405),
+            ("GET", "/closed//", {}, 200),  # no route, so it is a file's name
             ("DELETE", "/closed", KEY, 405),
             ("GET", "/only-post", KEY, 405),
             ("PUT", "/open", {}, 405),

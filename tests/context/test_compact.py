@@ -373,13 +373,16 @@ class Cases(unittest.TestCase):
         """A session whose model said this of its one result, with `context_retain`."""
         maker = self.session(("user", "one"), ("call", PRECIOUS), ("assistant", "z"))
         for about in said:
-            call = maker.call("context_retain")
             maker.say("user", "and?")
-            maker.say("assistant", "", tool_calls=[call])
-            result = {"status": "ok", "result": {"ids": ["msg_3"], **about}}
-            maker.say("tool", "ok", tool_call_id=call["id"], name=call["function"]["name"],
-                      result=result)  # fmt: skip
+            self.say_retain(maker, about)
         return maker
+
+    def say_retain(self, maker: Sessions, about: Any) -> None:
+        call = maker.call("context_retain")
+        maker.say("assistant", "", tool_calls=[call])
+        result = {"status": "ok", "result": {"ids": ["msg_3"], **about}}
+        maker.say("tool", "ok", tool_call_id=call["id"], name=call["function"]["name"],
+                  result=result)  # fmt: skip
 
     def remains(self, maker: Sessions, small: Budget, size: int) -> bool:
         """Whether the result is whole in the next request; in the session it always is."""
@@ -393,7 +396,8 @@ class Cases(unittest.TestCase):
         drop, pin = {"action": "drop"}, {"action": "pin"}
         for said, stays in (
             ([drop], False),
-            ([{"action": "keep", "turns": 1}], False),
+            ([{"action": "keep", "turns": 0}], False),
+            ([{"action": "keep", "turns": 1}], True),
             ([{"action": "keep", "turns": 9}], True),
             ([pin, drop], False),
             ([drop, pin], True),
@@ -402,6 +406,20 @@ class Cases(unittest.TestCase):
         ):
             with self.subTest(said):
                 self.assertEqual(self.remains(self.retaining(*said), budget(10**6), 100), stays)
+
+    def test_kept_for_so_many_answers_from_when_the_model_says_so(self) -> None:
+        for late in (0, 4):  # answers between the result and the model's word
+            for turns, after, stays in ((1, 0, True), (1, 1, False), (3, 2, True), (3, 3, False)):
+                with self.subTest(late=late, turns=turns, after=after):
+                    maker = self.retaining()
+                    for _ in range(late):
+                        maker.say("user", "and?")
+                        maker.say("assistant", "so")
+                    self.say_retain(maker, {"action": "keep", "turns": turns})
+                    for _ in range(after):
+                        maker.say("assistant", "so")
+                        maker.say("user", "and?")
+                    self.assertEqual(self.remains(maker, budget(10**6), 100), stays)
 
     def test_a_word_about_messages_that_a_person_has_given_by_hand(self) -> None:
         """The call had begun and its result was lost: the answer is any text."""

@@ -143,6 +143,7 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
     spoken = {message.get("id") for message in messages if message["role"] == "assistant"}
     names: dict[Any, str] = {}
     answered: set[str] = set()
+    told = {m["toolCallId"] for m in messages if m["role"] == "tool" and _marks(m)}
     found: list[tuple[Json, int]] = []
     for index, message in enumerate(messages):
         role = message["role"]
@@ -150,9 +151,10 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
             made = _assistant_message(message, thoughts.get(message.get("id")))
             names |= {call["id"]: call["function"]["name"] for call in made.get("tool_calls", ())}
         elif role == "tool":
-            if message["toolCallId"] in answered:
-                continue
-            answered.add(message["toolCallId"])
+            call_id = message["toolCallId"]
+            if call_id in answered or (call_id in told and not _marks(message)):
+                continue  # a client may have written a result of its own before this server's
+            answered.add(call_id)
             made = _result_message(message, names)
         elif role == "reasoning":
             owner = _owner(message)
@@ -321,7 +323,7 @@ def read(body: Json, agent: str) -> AguiRequest:
     state = body.get("state", {})
     own = {key: value for key, value in state.get("yaa", {}).items() if key != "messages"}
     config = body.get("forwardedProps", {}).get("yaa", {}).get("config", {})
-    made, places = session_messages(messages)
+    made, places = _without_decisions(*session_messages(messages), body, own)
     session = own | {"id": body["threadId"], "agent": agent, "messages": made}
     if "tools" in body:
         session["tools"] = [_tool(tool) for tool in body["tools"]]
@@ -399,6 +401,36 @@ def _laid_over(base: Any, over: Json) -> Json:
 
 
 # -- a thread that continues ----------------------------------------------------------------------
+
+
+def _without_decisions(
+    made: list[Json], places: list[int], body: Json, own: Json
+) -> tuple[list[Json], list[int]]:
+    """Return (messages, places) without results that are only decisions.
+
+    CopilotKit's `useInterrupt` sends what a person decided twice: as `resume`, and as the result of
+    the call that waits for it, which is none.
+    """
+    decided = [each.get("interruptId") for each in body.get("resume", ())]
+    calls, asked = own.get("calls"), own.get("interrupts")
+    named = [
+        interrupt.get("call_id")
+        for interrupt in (asked if isinstance(asked, list) else ())
+        if isinstance(interrupt, dict) and interrupt.get("id") in decided
+    ]
+    log = calls if isinstance(calls, dict) else {}
+    waiting = [each for each in named if isinstance(each, str) and _is_asking(log, each)]
+    kept = [
+        index
+        for index, (message, place) in enumerate(zip(made, places, strict=True))
+        if message.get("tool_call_id") not in waiting or _marks(body["messages"][place])
+    ]
+    return [made[index] for index in kept], [places[index] for index in kept]
+
+
+def _is_asking(calls: Json, call_id: str) -> bool:
+    entry = calls.get(call_id)
+    return isinstance(entry, dict) and entry.get("state") == "asking"
 
 
 def _with_results(calls: Json, messages: list[Json]) -> Json:

@@ -252,6 +252,21 @@ class Resuming(unittest.TestCase):
         self.assertEqual(resumed(limit, state=gone)["interrupts"], [])
         self.assertNotIn("interrupts", resumed(again, state={}))  # asked about again, not believed
 
+    def test_a_decision_that_is_sent_as_a_result_too_is_no_result(self) -> None:
+        """As CopilotKit's `useInterrupt` does; without `resume` the application has done it."""
+        decision = {"id": "d1", "role": "tool", "toolCallId": "c1", "content": '{"approved":true}'}
+        entry = {"interruptId": "int-c1", "status": "resolved", "payload": {"approved": True}}
+        messages = [USER, ANSWER, decision]
+        session = resumed(entry, messages=messages)
+        self.assertEqual([m["role"] for m in session["messages"]], ["user", "assistant"])
+        self.assertEqual(session["calls"]["c1"]["state"], "asking")
+        accept.accept(session)
+        self.assertEqual(read(messages=messages).session["calls"]["c1"]["state"], "done")
+        ours = {**decision, "id": "r1", "content": "gone", "metadata": {"yaa": {"at": 5}}}
+        for after in ([decision, ours], [ours, decision]):
+            told = read(messages=[USER, ANSWER, *after]).session["messages"]
+            self.assertEqual([m["content"] for m in told if m["role"] == "tool"], ["gone"])
+
     def test_what_was_never_asked_is_refused(self) -> None:
         once = {"interruptId": "int-c1", "status": "cancelled"}
         for entries, place in (
