@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from .client import Client
-from .spec import ONCE, UNASKED, text_of, wanted_by
+from .spec import ONCE, UNASKED, Disturbance, text_of, wanted_by
 
 # What may never be; everything else is only counted.
 WRONG = (
@@ -14,11 +14,8 @@ WRONG = (
     *("result lost", "asked without need", "never ends", "folds differ", "refused", "complaint"),
     "wish not granted",
 )
-# A request that arrives after its client has gone on in another way: these are two conversations.
-UNKNOWABLE = {
-    ("late", action)
-    for action in ("user", "user-later", "user-older", "keep+user", "branch", "sibling", "wish")
-}
+# What a client went on to in another way before a request of it arrived.
+OTHER_WAYS = ("user", "user-later", "user-older", "keep+user", "branch", "sibling", "wish")
 SETTLED = ("denied", "skipped", "invalid_arguments")
 
 
@@ -36,6 +33,15 @@ def judge(client: Client) -> list[str]:
     for each in found:
         client.world.tell(f"  WRONG: {each}")
     return found
+
+
+def _are_two_conversations(due: Disturbance) -> bool:
+    """Return whether a late request and what its client went on to are of two branches.
+
+    From its first document a client goes another way if it had been asked before.
+    """
+    back = due.action == "oldest" and due.post > 0
+    return due.mode == "late" and (back or due.action in OTHER_WAYS)
 
 
 def _is_back(client: Client) -> bool:
@@ -65,7 +71,7 @@ def _ran_unwished(client: Client) -> dict[str, list[str]]:
 
 
 def _doubles(client: Client) -> list[str]:
-    if any((each.mode, each.action) in UNKNOWABLE for each in client.spec.disturbances):
+    if any(map(_are_two_conversations, client.spec.disturbances)):
         return []
     found = [
         f"ran twice: {wanted} as {', '.join(ids)}"
