@@ -30,7 +30,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
-      let brought = ''
+    let brought = ''
     let top = 0
     let openId = ''
     /** Everything the session shows, and where its last turn begins. @type {any[]} */
