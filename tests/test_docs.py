@@ -146,7 +146,12 @@ class Reference(unittest.TestCase):
         warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings |= {prompts.UNREADABLE_CALL, permission.NOT_EFFECTIVE}
-        warnings |= {http_model.TOOL_REFUSED, decoder.ANSWER_UNREAD, decoder.ANSWER_EMPTY}
+        warnings |= {
+            http_model.TOOL_REFUSED,
+            http_model.REQUEST_CHANGED,
+            decoder.ANSWER_UNREAD,
+            decoder.ANSWER_EMPTY,
+        }
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:

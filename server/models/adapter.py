@@ -27,7 +27,8 @@ from ..telemetry import log, redact
 from .chat import OpenAIAPI
 from .decoder import StreamDecoder
 from .failure import Failure
-from .http_model import EndpointState, ModelCall
+from .http_model import ModelCall
+from .quirks import EndpointState
 from .request_text import body_text
 from .vendors import Provider
 

@@ -343,7 +343,8 @@ def _with_calls(
 ) -> dict[str, Any]:
     """Return an assistant's message with calls."""
     content = message.get("content")
-    sent: dict[str, Any] = {"role": "assistant", "content": content or None}
+    nothing = None if provider.preset.null_content else ""
+    sent: dict[str, Any] = {"role": "assistant", "content": content or nothing}
     # Reasoning and opaque data are valid only for the model that made them.
     sent |= _reasoning(provider, message, content or "", ours)
     sent["tool_calls"] = [_call(call, names, ids, ours) for call in calls]

@@ -10,7 +10,6 @@ the network or the data become a `Failure`, and `stream` turns that into a RUN_E
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -24,10 +23,24 @@ from ..runtime.offload import offload
 from ..telemetry import log, tracing
 from . import BaseAPI, Options, chat_request
 from .decoder import Scanner, StreamDecoder, StreamReader
-from .failure import MAX_ERROR_BODY, Failure, from_status, quote
-from .quirks import NO_TOOLS, NOT_THEIRS, STATUS, learn_flags, names_media, unfit_tool
+from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
+from .quirks import (
+    LEFT_OUT,
+    NO_TOOLS,
+    NOT_THEIRS,
+    STATUS,
+    EndpointState,
+    NoTools,
+    OtherAPI,
+    UnfitTool,
+    cures,
+    learn_flags,
+    names_media,
+    other_api,
+    unfit_tool,
+)
 from .request_text import body_text
-from .retry import CallPacer, RetryPolicy, Sleep, attempts, retry_after
+from .retry import RetryPolicy, Sleep, attempts, retry_after
 from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
 from .vendors import Provider
 
@@ -39,7 +52,7 @@ _FAILURES = {
     "closed": ("upstream_truncated", True),
     "protocol": ("upstream_error", True),
 }
-TOOL_REFUSED = "tool_refused"  # a code of `run.warnings`
+TOOL_REFUSED, REQUEST_CHANGED = "tool_refused", "request_changed"  # codes of `run.warnings`
 MOST_UNFIT = 16  # tools that one call sets aside
 # Models that reason at length say nothing for minutes, and a second attempt is paid again.
 REASONING_S = 300.0
@@ -47,22 +60,6 @@ _VISIBLE = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_START")
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
-
-
-class EndpointState:
-    """State of one endpoint learnt from its refusals, for this process.
-
-    Shared by the sessions of one owner's keys only, since it depends on what they sent.
-    """
-
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, pace: CallPacer | None = None
-    ) -> None:
-        self.pace = pace or CallPacer(clock)
-        self.refused: set[tuple[str, str]] = set()  # (model, field)
-        self.toolless: set[str] = set()  # models without tool support
-        self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
-        self.unfit: dict[tuple[str, str], str] = {}  # (model, tool): what was said of its schema
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,13 @@ class RemoteAPI(BaseAPI):
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
+        by_api: Callable[[str], RemoteAPI | None] = lambda api: None,
     ) -> None:
         self._given = provider
         self._client, self._peer = client, peer or EndpointState(clock)
         self._clock, self._sleep = clock, sleep
+        self._by_api = by_api  # returns the same model behind another API of its endpoint
+        self._moved: RemoteAPI | None = None  # used instead
         self._blind = False  # in this run, since media were refused
         self._was_empty = False  # an answer of this run was
         self._warnings: list[RunWarning] = []  # for the next answer
@@ -135,10 +135,10 @@ class RemoteAPI(BaseAPI):
         """Return the headers that carry the API key."""
         return {"authorization": f"Bearer {key}"}
 
-    def stream(
+    def _calls(
         self, messages: list[Message], tools: list[Json], options: Options
-    ) -> AsyncGenerator[Event, None]:
-        """See BaseAPI. All attempts together take at most `options.request_timeout`."""
+    ) -> Callable[[], ModelCall]:
+        """Return the function that makes a call as it has to be now, with what was learnt."""
         offered = [] if options.tool_choice == "none" else tools
 
         def call() -> ModelCall:
@@ -159,13 +159,47 @@ class RemoteAPI(BaseAPI):
 
             return ModelCall(body, fit, options, mode, names)
 
+        return call
+
+    def stream(
+        self, messages: list[Message], tools: list[Json], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        """See BaseAPI. All attempts together take at most `options.request_timeout`."""
         return attempts(
-            lambda left: self._attempt(call, left),
+            lambda left: self._by_either_api((messages, tools, options), left),
             RetryPolicy(options.retry_times, options.retry_delay),
             limit=options.request_timeout,
             clock=self._clock,
             sleep=self._sleep,
         )
+
+    async def _by_either_api(
+        self, asked: tuple[list[Message], list[Json], Options], left: float | None
+    ) -> AsyncGenerator[Event, None]:
+        """Make one attempt, and where the refusal says so another by the other API.
+
+        The API is kept for this model if it exists there. Raises Failure.
+        """
+        model, own = self._given.model, self._given.api
+        while True:
+            if (kept := self._peer.apis.get(model, own)) != own:
+                self._moved = self._moved or self._by_api(kept)
+            api = self._moved or self
+            try:
+                async with aclosing(api._attempt(api._calls(*asked), left)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except OtherAPI as other:
+                self._moved, why = self._by_api(other.api), other.failure.message
+                self._peer.apis[model] = other.api if self._moved else own
+                if self._moved:
+                    text = f"{self.provider.name} wants its API {other.api}, which is used: {why}"
+                    self._moved._warnings.append({"code": REQUEST_CHANGED, "message": text})
+            except Failure as failure:
+                if not self._moved or failure.details.get("status") not in (404, 405, 501):
+                    raise
+                self._moved, self._peer.apis[model] = None, own
 
     async def _attempt(
         self, make: Callable[[], ModelCall], left: float | None
@@ -245,11 +279,11 @@ class RemoteAPI(BaseAPI):
         while True:
             try:
                 return *await self._open(call, left), call
-            except _NoTools:
+            except NoTools:
                 logger.info("%s knows no tools: they go as text", model)
                 peer.toolless.add(model)
                 toolless = True
-            except _UnfitTool as refused:
+            except UnfitTool as refused:
                 if len(unfit) >= MOST_UNFIT or (model, refused.name) in unfit:
                     peer.unfit = {k: v for k, v in peer.unfit.items() if k not in unfit}
                     raise refused.failure from None
@@ -289,12 +323,12 @@ class RemoteAPI(BaseAPI):
         """Return the successful response and the size of the request in bytes.
 
         Repeats the request with changes after a refusal of a field or of earlier reasoning, or one
-        that implies other flags. Raises _NoTools when the model refuses tools, Failure for any
+        that implies other flags. Raises NoTools when the model refuses tools, Failure for any
         other refusal.
         """
         plain = told = False
         taught: dict[str, Any] = {}
-        without: set[tuple[str, str]] = set()
+        without: dict[str, str] = {}  # members left out or replaced, and why
         while True:
             known = self._peer.learnt.get(self._given.model, {})  # flags that it is built with
             whole, body, sent = await offload(call.options.size // FAST, self._build, call, plain)
@@ -308,6 +342,7 @@ class RemoteAPI(BaseAPI):
                 resendable=True,  # a completion changes nothing at the provider
             )
             if response.status in (200, 201):  # some frameworks answer every POST with 201
+                self._warn_of_changes(without)
                 return response, len(sent)
             async with response:
                 said = await response.read_prefix(MAX_ERROR_BODY)
@@ -315,19 +350,27 @@ class RemoteAPI(BaseAPI):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 plain = True
                 continue
-            refused = {name for name, words in self.optional.items() if re.search(words, said)}
-            refused = {name for name in refused if _has(body, name)}
+            other = other_api(said, self._given.api) if response.status in (400, 404) else ""
+            if other and self._given.model not in self._peer.apis:
+                self._peer.forget(self._given.model, taught, without)
+                raise OtherAPI(other, self._rejection(response, said))
+            found = cures(said, body, self.optional) if response.status in STATUS else {}
+            refused = {name: value for name, value in found.items() if name not in without}
             toolless = response.status in STATUS and not refused and NO_TOOLS.search(said)
             if toolless and body.get("tools"):
-                raise _NoTools
+                raise NoTools
             if not refused and response.status in (400, 422) and (name := unfit_tool(said, body)):
-                self._forget(taught, without)
-                raise _UnfitTool(name, self._rejection(response, said))
-            fresh = {} if refused else self._learn(response.status, said, known)
-            if fresh:
+                self._peer.forget(self.provider.model, taught, without)
+                raise UnfitTool(name, self._rejection(response, said))
+            fresh: dict[str, Any] = {}
+            while not refused and (fresh := self._learn(response.status, said, known)):
                 taught |= fresh
+                known = {**known, **fresh}
                 if call.body(plain) != whole:
-                    continue
+                    break
+                self._peer.forget(self._given.model, fresh, ())  # it was about something else
+            if fresh:
+                continue
             if not (refused or self._blind) and response.status in (*STATUS, 413, 415):
                 if names_media(said):
                     self._blind = told = True
@@ -336,16 +379,25 @@ class RemoteAPI(BaseAPI):
                         continue
             if response.status not in STATUS or not refused:
                 self._blind = self._blind and not told
-                self._forget(taught, without)
+                self._peer.forget(self.provider.model, taught, without)
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
-            without |= {(self.provider.model, name) for name in refused}
-            self._peer.refused |= without
+            without |= dict.fromkeys(refused, read_error(said, self.provider.key))
+            model = self.provider.model
+            self._peer.changes |= {(model, name): value for name, value in refused.items()}
+
+    def _warn_of_changes(self, changes: Mapping[str, str]) -> None:
+        """Say in the next answer which members of the request were changed, and why."""
+        for name, why in changes.items():
+            value = self._peer.changes.get((self.provider.model, name), LEFT_OUT)
+            how = "left out" if value is LEFT_OUT else f"sent as {value!r}".lower()
+            text = f"{self.provider.name} refuses {name}, so it is {how}: {why}"
+            self._warnings.append({"code": REQUEST_CHANGED, "message": text})
 
     def _build(self, call: ModelCall, plain: bool) -> tuple[dict[str, Any], dict[str, Any], bytes]:
         """Return the body of a request, the same without refused fields, and its JSON."""
         whole = call.body(plain)
-        body = self._without_refused_fields(whole)
+        body = self._peer.changed(self.provider.model, whole)
         return whole, body, body_text(body, call.options.texts).encode("utf-8", "replace")
 
     def _learn(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -359,27 +411,6 @@ class RemoteAPI(BaseAPI):
             self._peer.learnt[model] = {**self._peer.learnt.get(model, {}), **fresh}
             logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
         return fresh
-
-    def _forget(self, taught: Mapping[str, Any], without: set[tuple[str, str]]) -> None:
-        """Discard what was learnt in a call that failed nevertheless.
-
-        Error texts quote the request, so a pattern may have matched by accident.
-        """
-        peer, model = self._peer, self._given.model
-        known = peer.learnt.get(model, {})
-        peer.learnt[model] = {name: known[name] for name in known if name not in taught}
-        peer.refused -= without
-
-    def _without_refused_fields(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body without the fields that this model has refused before."""
-        for model, name in self._peer.refused:
-            if model == self.provider.model and _has(body, name):
-                first, _, second = name.partition(".")
-                body = dict(body)
-                inner = body.pop(first)
-                if second and (rest := {k: v for k, v in inner.items() if k != second}):
-                    body[first] = rest
-        return body
 
     def _rejection(self, response: Response, body: bytes) -> Failure:
         name, key = self.provider.name, self.provider.key
@@ -440,24 +471,6 @@ class RemoteAPI(BaseAPI):
 
 def _least(provider: Provider) -> float:
     return REASONING_S if provider.is_reasoning else 0
-
-
-class _UnfitTool(Exception):
-    """The model refuses the schema of one tool."""
-
-    def __init__(self, name: str, failure: Failure) -> None:
-        super().__init__(name)
-        self.name, self.failure = name, failure
-
-
-class _NoTools(Exception):
-    """The model was offered tools and does not support them."""
-
-
-def _has(body: Mapping[str, Any], name: str) -> bool:
-    first, _, second = name.partition(".")
-    inner = body.get(first)
-    return first in body and (not second or (isinstance(inner, dict) and second in inner))
 
 
 def tool_mode(provider: Provider, options: Options) -> str:

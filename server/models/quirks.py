@@ -2,19 +2,26 @@
 
 Used by `http_model` after a refusal, before it repeats the request. Gateways, templates and single
 models have rules that no preset has; most name the broken one. A lesson sets flags of the preset,
-each once per model; a second refusal of the same kind becomes the error of the call.
+leaves a member of the request out, sends a value that the refusal names, or changes the API: each
+once per model; a second refusal of the same kind becomes the error of the call.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ..session.limits import API_PATHS
+from .failure import Failure, read_error
+from .retry import CallPacer
 from .vendors import Preset
 
 STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
+LEFT_OUT: Any = ...  # in place of a value: the member is not sent
 
 
 class Quirk(NamedTuple):
@@ -73,6 +80,13 @@ QUIRKS = (
         "|max_completion_tokens.{0,80}(?:not permitted|not supported|unknown)",
         max_tokens_field="max_tokens",
     ),
+    # LM Studio (bug tracker issue 261), Mistral's tokenizer (mistral-common issue 324).
+    _quirk(
+        "content.{0,60}(?:must be a|be a valid) string|valid string.{0,200}input_value=None",
+        null_content=False,
+    ),
+    # Ollama behind n8n (issue 13112)
+    _quirk("cannot use tools with stream", stream_with_tools=False),
     # DeepSeek (next-ai-draw-io issue 42), Ollama (issue 17301), OpenRouter, llama.cpp, LM Studio,
     # vLLM; and servers that accept text content only.
     _quirk(
@@ -125,6 +139,132 @@ _TOOL_PLACES = (  # Gemini has one `tools` with all declarations
     re.compile(rb"function_declarations[.[]([0-9]{1,4})\b"),
     re.compile(rb"\btools[.[]([0-9]{1,4})\b"),
 )
+
+
+# What follows the name of a member where a refusal says which value it must have.
+_MUST_BE = (
+    r"\W{0,3}(?: to| (?:must|should|has to) be(?: set)?(?: to)?)\W{1,4}"
+    r"(true|false|none|minimal|low|medium|high|auto)\b"
+)
+# A value that is wrong in itself is the fault of whoever set it, who must be told.
+_WRONG_VALUE = re.compile(
+    r"invalid (?:value|type)|expected|between|range|at (?:most|least)|[<>]=|(?:less|greater) than",
+    re.IGNORECASE,
+)
+
+
+class UnfitTool(Exception):
+    """The model refuses the schema of one tool."""
+
+    def __init__(self, name: str, failure: Failure) -> None:
+        super().__init__(name)
+        self.name, self.failure = name, failure
+
+
+class OtherAPI(Exception):
+    """The model wants another API."""
+
+    def __init__(self, api: str, failure: Failure) -> None:
+        super().__init__(api)
+        self.api, self.failure = api, failure
+
+
+class NoTools(Exception):
+    """The model was offered tools and does not support them."""
+
+
+class EndpointState:
+    """State of one endpoint learnt from its refusals, for this process.
+
+    Shared by the sessions of one owner's keys only, since it depends on what they sent.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, pace: CallPacer | None = None
+    ) -> None:
+        self.pace = pace or CallPacer(clock)
+        self.changes: dict[tuple[str, str], Any] = {}  # (model, member): its value, or LEFT_OUT
+        self.apis: dict[str, str] = {}  # by model: the API that it wants
+        self.toolless: set[str] = set()  # models without tool support
+        self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
+        self.unfit: dict[tuple[str, str], str] = {}  # (model, tool): what was said of its schema
+
+    def forget(self, model: str, taught: Collection[str], changes: Collection[str]) -> None:
+        """Discard what was learnt in a call that failed nevertheless.
+
+        Error texts quote the request, so a pattern may have matched by accident.
+        """
+        known = self.learnt.get(model, {})
+        self.learnt[model] = {name: known[name] for name in known if name not in taught}
+        for name in changes:
+            self.changes.pop((model, name), None)
+
+    def changed(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the body with the members that this model has refused left out or replaced."""
+        for (of, name), value in self.changes.items():
+            first, _, second = name.partition(".")
+            if of != model or not (has(body, name) or (value is not LEFT_OUT and not second)):
+                continue
+            body = dict(body)
+            inner = body.pop(first, None)
+            if value is not LEFT_OUT:
+                body[first] = value
+            elif second and (rest := {k: v for k, v in inner.items() if k != second}):
+                body[first] = rest
+        if not body.get("stream"):
+            body.pop("stream_options", None)
+        return body
+
+
+def has(body: Mapping[str, Any], name: str) -> bool:
+    """Return whether a body has a member, `a.b`: the member b of a."""
+    first, _, second = name.partition(".")
+    inner = body.get(first)
+    return first in body and (not second or (isinstance(inner, dict) and second in inner))
+
+
+def cures(said: bytes, body: Mapping[str, Any], optional: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the members that a refusal wants otherwise, each with its value or LEFT_OUT.
+
+    `optional`: members that a request can do without, each with a pattern of further texts. A
+    refusal names one as its `param`, in quotes, or with the value that it must have.
+    """
+    text, present = read_error(said), [each for each in optional if has(body, each)]
+    present = [name for name in present if body.get(name) is not False]  # stream, nothing to undo
+    for name in optional:
+        if needed := re.search(rf"\b{re.escape(name)}{_MUST_BE}", text, re.IGNORECASE):
+            value = {"true": True, "false": False}.get(needed[1].lower(), needed[1].lower())
+            if body.get(name) != value:
+                return {name: value}
+    if body.get("stream") is False and re.search(r"only supports? stream", text, re.IGNORECASE):
+        return {"stream": True}
+    found = [name for name in present if re.search(optional[name] or rb"(?!)", said)]
+    if found or _WRONG_VALUE.search(text):
+        return dict.fromkeys(found, LEFT_OUT)
+    quoted = [name for name in present if re.search(rf"[`'\"]{re.escape(name)}[`'\"]", text)]
+    if len(quoted) == 2 and "both" in text:  # temperature and top_p at Claude's newer models
+        quoted = quoted[1:]
+    param = _param(said)
+    named = [param] if param in present else quoted
+    return {named[0]: LEFT_OUT} if len(named) == 1 else {}
+
+
+def _param(said: bytes) -> str:
+    """Return the member that a refusal names as its cause, "" if it names none."""
+    try:
+        value = json.loads(said)
+    except (ValueError, RecursionError):
+        return ""
+    error = value.get("error") if isinstance(value, dict) else None
+    return str(error.get("param") or "") if isinstance(error, dict) else ""
+
+
+def other_api(said: bytes, api: str) -> str:
+    """Return the API that a refusal says to use by its path, "" if it names no other one."""
+    text = read_error(said)
+    named = [name for name, path in API_PATHS.items() if re.search(rf"\bv1{path}\b", text)]
+    others = [name for name in named if name != api]
+    return others[0] if len(others) == 1 else ""
 
 
 def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:

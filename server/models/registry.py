@@ -29,8 +29,9 @@ from .adapter import BaseAPI as Adapter
 from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .demo import DemoAPI
-from .http_model import EndpointState, RemoteAPI
+from .http_model import RemoteAPI
 from .public_models import public_facts
+from .quirks import EndpointState
 from .responses import ResponsesAPI
 from .retry import CallPacer
 from .transcription import Transcriber, transcription_url, usual_model
@@ -400,8 +401,22 @@ class Models:
         fresh = EndpointState(pace=known.pace)
         return known.peers.setdefault(name, fresh) if name else fresh
 
+    def _remote(self, provider: Provider, peer: EndpointState, api: str) -> RemoteAPI | None:
+        """Return the model behind one of the APIs of its endpoint, None if it has no such path."""
+        url, own = urlsplit(provider.url), API_PATHS[provider.api]
+        if api != provider.api:
+            if not url.path.endswith(own):
+                return None
+            path = url.path.removesuffix(own) + API_PATHS[api]
+            provider = replace(provider, api=api, url=url._replace(path=path).geturl())
+        return APIS[api](
+            *(provider, self._client, peer),
+            by_api=lambda other: self._remote(provider, peer, other),
+        )
+
     def _model(self, provider: Provider, entry: Mapping[str, Any], peer: EndpointState) -> Model:
-        api = APIS[provider.api](provider, self._client, peer)
+        api = self._remote(provider, peer, peer.apis.get(provider.model, provider.api))
+        assert api is not None, "an API is learnt only where it was used"
         return Model(provider.name, provider.model, api, _facts(entry, provider.preset))
 
 

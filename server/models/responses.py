@@ -313,6 +313,7 @@ class ResponsesAPI(RemoteAPI):
     decoder = ResponsesDecoder
     request = staticmethod(request)
     optional = {
+        "stream": b"verified to stream",
         "include": b'"include"',
         "reasoning.summary": b"reasoning.summary",
         "reasoning.effort": b"reasoning.effort",

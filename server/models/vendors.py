@@ -40,6 +40,7 @@ class Preset:
     cumulative                     reasoning_details may repeat all that came before
     stream_options                 accepts stream_options.include_usage
     stream_with_tools              streams correctly when tools are offered
+    null_content                   accepts `content: null` beside calls
     tool_choice_modes              accepted values of tool_choice
     strict, parallel_tool_calls, message_name   accepts that field
     result_name                    a tool result carries the tool's name
@@ -73,6 +74,7 @@ class Preset:
     cumulative: bool = False
     stream_options: bool = True
     stream_with_tools: bool = True
+    null_content: bool = True
     tool_choice_modes: frozenset[str] = EVERY_CHOICE
     strict: bool = False
     references: bool = False
@@ -108,6 +110,7 @@ PRESETS: dict[str, Preset] = {
             "https://api.openai.com/v1",
             ("OPENAI_API_KEY",),
             "gpt-4.1-mini",
+            api="responses",  # Chat Completions refuses tools to models that reason: GPT-5.6
             max_tokens_field="max_completion_tokens",
             send_back_reasoning="never",
             think_tags=False,
@@ -302,6 +305,7 @@ def endpoint(url: str, api: str = "chat") -> str:
 def choose_api(api: str, url: str, preset: Preset) -> str:
     """Return the API: a provider's `api`, else by the end of its address, else the preset's.
 
+    Responses is the vendor's own: servers at other addresses are compatible with Chat Completions.
     Raises ValueError for an unknown `api`.
     """
     if api and api not in API_PATHS:
@@ -310,7 +314,9 @@ def choose_api(api: str, url: str, preset: Preset) -> str:
     for each, end in API_PATHS.items():
         if api == each or (not api and path.endswith(end)):
             return each
-    return preset.api
+    given = url.strip() if "://" in url else f"//{url.strip()}"
+    elsewhere = url.strip() and host_of(given) != host_of(preset.base_url)
+    return "chat" if elsewhere and preset.api == "responses" else preset.api
 
 
 def request_url(api: str, url: str, preset: Preset) -> str:
@@ -431,11 +437,12 @@ def _provider_for_key(
     if not base:
         return entry, f"{preset.name}, model {model}"
     try:
-        url = urlsplit(request_url(preset.api, base, preset))
+        api = choose_api("", base, preset)
+        url = urlsplit(request_url(api, base, preset))
     except ValueError as error:
         return {}, f"not used, for {variable} cannot be: {error}"
     if url.hostname != urlsplit(preset.base_url).hostname:
-        entry |= {"preset": "custom", "api": preset.api}
+        entry |= {"preset": "custom", "api": api}
     model = env.get(MODELS[preset.name]) or model
     entry |= {"api_url": base, "model_name": model}
     return entry, f"{preset.name} at {url.netloc}, model {model}"

@@ -22,7 +22,8 @@ from server.json_types import Event
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
 from server.models.chat_request import MANY
-from server.models.http_model import FAST, EndpointState, RemoteAPI
+from server.models.http_model import FAST, RemoteAPI
+from server.models.quirks import EndpointState
 from server.models.registry import APIS, Model
 from server.models.vendors import Provider, endpoint
 from server.runtime.offload import LARGE

@@ -11,8 +11,7 @@ from typing import Any
 from server.http.client import Client
 from server.json_types import Event
 from server.models.chat import OpenAIAPI
-from server.models.http_model import EndpointState
-from server.models.quirks import QUIRKS, UNSIGNED, learn_flags
+from server.models.quirks import QUIRKS, UNSIGNED, EndpointState, learn_flags
 from server.models.registry import APIS
 from server.models.vendors import PRESETS
 from server.session.limits import API_PATHS
@@ -92,7 +91,10 @@ SAID: list[tuple[str, dict[str, Any]]] = [
     ("image input is not supported - hint: you may need to provide the mmproj", NO_IMAGES),
     ("Model does not support images. Please use a model that does.", NO_IMAGES),
     ("m-1 is not a multimodal model", NO_IMAGES),
-    ("'messages.1' : for 'role:user' 'messages.1.content' : content must be a string", NO_IMAGES),
+    (
+        "'messages.1' : for 'role:user' 'messages.1.content' : content must be a string",
+        {"null_content": False},  # and where that changes nothing NO_IMAGES
+    ),
     ("Requests which include `tool_use` or `tool_result` blocks must define tools", IDLE),
     (
         "The toolConfig field must be defined when using the toolUse and toolResult content blocks",
@@ -103,6 +105,7 @@ SAID: list[tuple[str, dict[str, Any]]] = [
         "Function call is missing a thought_signature in functionCall parts.",
         {"foreign_extra": UNSIGNED},
     ),
+    ("Cannot use tools with stream", {"stream_with_tools": False}),
     ("model not found", {}),
     ("unsupported image format: webp", {}),
     ("This model does not support image type image/tiff", {}),
@@ -140,6 +143,7 @@ class Words(unittest.TestCase):
                 found = learn_flags(body, base, {})
                 self.assertEqual(dict(found), flags)
                 more = {"reasoning_required_everywhere": True} if flags == THOUGHT else {}
+                more = NO_IMAGES if "null_content" in flags else more
                 self.assertEqual(dict(learn_flags(body, base, found)), more)
                 known = {**found, **more}
                 self.assertEqual(

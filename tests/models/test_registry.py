@@ -70,9 +70,13 @@ class Apis(unittest.TestCase):
 
     def test_of_the_server(self) -> None:
         cases: list[tuple[dict[str, Any], str, str]] = [
-            ({"preset": "openai"}, "chat", "https://api.openai.com/v1/chat/completions"),
-            ({"preset": "openai", "api": "responses"}, "responses")
+            ({"preset": "openai"}, "responses", "https://api.openai.com/v1/responses"),
+            ({"preset": "openai", "api": "chat"}, "chat")
+            + ("https://api.openai.com/v1/chat/completions",),
+            ({"preset": "openai", "api_url": "api.openai.com"}, "responses")
             + ("https://api.openai.com/v1/responses",),
+            ({"preset": "openai", "api_url": "https://gateway.example/v1"}, "chat")
+            + ("https://gateway.example/v1/chat/completions",),
             ({"preset": "anthropic"}, "messages", "https://api.anthropic.com/v1/messages"),
             ({"preset": "moonshot", "api": "messages"}, "messages")
             + ("https://api.moonshot.cn/anthropic/v1/messages",),

@@ -8,8 +8,8 @@ from typing import Any
 from server.http.client import Client
 from server.json_types import Event
 from server.models.chat import OpenAIAPI
-from server.models.http_model import MOST_UNFIT, EndpointState
-from server.models.quirks import unfit_tool
+from server.models.http_model import MOST_UNFIT
+from server.models.quirks import EndpointState, unfit_tool
 
 from .fakes import FakeTime, answer, error, message, options, provider, said, serving, sse, tool
 
