@@ -84,7 +84,7 @@ globalThis.yaa = (function kernel() {
     clearTimeout(timer)
     if (came) return
     copy.remove()
-    if (came === null || tries >= PAUSES_MS.length) throw Object.assign(new Error(`${address} could not be loaded`), { name: 'NotLoaded', address })
+    if (came === null || tries >= PAUSES_MS.length) throw Object.assign(new Error(yaa.lacking?.() ?? `${address} could not be loaded`), { name: 'NotLoaded', address })
     await new Promise((resolve) => { setTimeout(resolve, PAUSES_MS[tries]) })
     return bring(tag, address, tries + 1)
   }

@@ -78,6 +78,9 @@ test('what did not come is named, and is asked for again', async () => {
   missing.clear()
   await yaa.load('one')
   assert.deepStrictEqual(asked.slice(4), ['b.js'])
+  const other = page({ one: ['b.js'] }, new Set(['b.js']))
+  other.yaa.lacking = () => 'A part did not come.'
+  await assert.rejects(other.yaa.load('one'), ({ message, address }) => message === 'A part did not come.' && address === 'b.js', 'a person reads no address')
 })
 
 test('a script that is somebody else’s page, or that hangs, has not come; one that comes late is heard once', async () => {

@@ -43,7 +43,6 @@ test('each state has its words: what is awaited, since when, what can be done', 
     [lost({ kind: 'cut', message: 'x' }, 0), /^Connection lost – resuming …$/, undefined],
     [lost(busy, 3_599_000), /^The server is busy\. Full\. Next try in 59 min 59 s\.$/, 'Try now'],
     [lost({ kind: 'foreign', message: 'Something else answered.' }, 2000), /^Something else answered\. Next try in 2 s\.$/, 'Try now'],
-    [{ phase: 'interrupted', reason: 'gave_up', error: { name: 'NotLoaded', message: 'v/0fe7/js/x.js could not be loaded' } }, /^Could not continue\. A part of the page could not be loaded\. Check the connection/, 'Try now'],
   ]
   const line = await open('en')
   for (const [state, words, action] of rows) {

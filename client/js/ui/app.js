@@ -11,6 +11,7 @@ yaa.define('ui/app', [
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
   const { t } = words
+  yaa.lacking = () => t('later.failed')
   speak((name, values) => {
     const words = t(`io.${name}`, values)
     return words.startsWith('io.') ? values.detail : words // they come with i18n/connection-diagnosis

@@ -54,8 +54,7 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
   function restLine(session, { reason, error, unconfirmed }) {
     if (reason === 'stopped') return unconfirmed === undefined ? stoppedLine(session) : { ...stoppedLine(session), text: `${t('run.unstopped')} ${unconfirmed}`.trim(), tone: 'bad', icon: 'alert' }
     if (reason !== 'gave_up' && reason !== 'refused') return null
-    const why = error?.name === 'NotLoaded' ? t('later.failed') : error?.message
-    const text = [t('run.failed'), why].filter(Boolean).join(' ')
+    const text = [t('run.failed'), error?.message].filter(Boolean).join(' ')
     return { text, tone: 'bad', icon: 'alert', action: t('run.retry') }
   }
 
