@@ -19,7 +19,11 @@ yaa.define('ui/mcp-offers', [
     const old = kept.get(key)
     if (old && old.until > Date.now()) return old.list
     // a server without these addresses offers nothing
-    const list = ask(api, path).then(read, (error) => (console.info(error.message), []))
+    const list = ask(api, path).then(read, (error) => {
+      console.info(error.message)
+      if (error.kind !== 'refused') kept.delete(key)
+      return []
+    })
     kept.set(key, { until: Date.now() + FRESH_MS, list })
     return list
   }

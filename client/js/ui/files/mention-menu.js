@@ -70,6 +70,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
         return close()
       }
       dismissed = -1
+      const began = Date.now()
       const more = listResources().catch(console.warn) // a slow server holds up no list of files
       const all = files.isOffered(app) ? await paths() : []
       const show = () => {
@@ -77,7 +78,9 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
         if (now?.from === found.from && document.activeElement === field) draw(fitting(all, now.typed))
       }
       show()
-      if (await more) show()
+      if (!await more) return
+      if (Date.now() - began > LATE_MS) holdEnter()
+      show()
     }
 
     /** @returns {Promise<boolean>} is there any? */
