@@ -106,6 +106,7 @@ yaa.define('ui/skills/panel', [
 
     /** @param {string} name of a skill of this server */
     async function read(name) {
+      fill(body, h('span.spinner'))
       try {
         const api = app.server.api()
         const about = await api.ask(`/skills/${encodeURIComponent(name)}`)
@@ -117,6 +118,7 @@ yaa.define('ui/skills/panel', [
         ])
       } catch (error) {
         toast(t('skills.failed', { detail: String(/** @type {any} */ (error)?.message ?? error) }), { bad: true })
+        overview(name)
       }
     }
 
