@@ -10,7 +10,10 @@ import { parts } from "./server-parts.mjs";
 const COMPOSER = "form.composer textarea";
 const DIALOG = "dialog[open]";
 /** What only programmers read: status lines, names of files and errors. */
-const RAW = /\b(?:4\d\d|5\d\d) X\b|could not be loaded|\bundefined\b|\[object|TypeError|SyntaxError|NetworkError|Failed to fetch|Unexpected token/;
+const RAW = /\b(?:4\d\d|5\d\d) X\b|\.js could not be loaded|\bundefined\b|\[object|TypeError|SyntaxError|NetworkError|Failed to fetch|Unexpected token/;
+/** Kinds of faults that answer nothing for a while; and what shows that something is awaited. */
+const SILENT = new Set(["hang", "deaf", "delay", "late"]);
+const BUSY = ".spinner, [aria-busy=true], [aria-disabled=true], progress";
 /** So long, in ms of this machine, the page has for what it does after the line is good again. */
 const SETTLE_MS = 9000;
 
@@ -21,7 +24,7 @@ await main(async (walk, job) => {
   let count = 0;
 
   /** The page's clock runs faster than ours, so that its limits of seconds are waited for. */
-  await page.evaluateOnNewDocument((speed) => {
+  const hurry = (tab) => tab.evaluateOnNewDocument((speed) => {
     const [later, often, now, limit] = [globalThis.setTimeout, globalThis.setInterval, Date.now, AbortSignal.timeout];
     const began = now();
     globalThis.setTimeout = (work, ms = 0, ...rest) => later(work, ms / speed, ...rest);
@@ -29,6 +32,7 @@ await main(async (walk, job) => {
     Date.now = () => began + (now() - began) * speed;
     AbortSignal.timeout = (ms) => limit.call(AbortSignal, ms / speed);
   }, job.speed);
+  await hurry(page);
 
   // -- the server as it is, past the line
 
@@ -128,15 +132,15 @@ await main(async (walk, job) => {
   };
 
   /** What the page offers after a bad line is pressed, until the answer is there. */
-  const answered = (words) => async (fail) => {
+  const answered = (words, turns = 1) => async (fail) => {
     const isDone = () => page.evaluate((wanted) => !document.querySelector(".feed[aria-busy=true]") && [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1)?.innerText.includes(wanted), words);
     for (let n = 0; n < 6 && !await until(isDone, 2500); n++) {
       await pressed("Try now", "button") || await pressed("Try again", "button") || await pressed("Resume", "button") || await pressed("Allow once", ".ask button");
     }
     if (!await isDone()) fail("lost", `the answer never came: ${(await page.$eval("main, body", (one) => one.innerText)).slice(-300)}`);
     const { messages } = await session();
-    if (messages.filter((one) => one.role === "user").length !== 1) fail("lost", `${messages.length} messages`);
-    if (messages.filter((one) => one.role === "tool").length > 1) fail("lost", "the call ran twice");
+    if (messages.filter((one) => one.role === "user").length !== turns) fail("lost", `${messages.length} messages`);
+    if (messages.filter((one) => one.role === "tool").length > turns) fail("lost", "the call ran twice");
   };
 
   /** `over`: the requests that the fault happens to; `act`: what the person does, and what the page then is asked about. */
@@ -247,6 +251,18 @@ await main(async (walk, job) => {
       },
       check: async (id, fail) => (await again(), listed(id)(fail)),
     },
+    "look at a change": {
+      ...layerRow("diff"),
+      over: "GET /workspaces/.*/diff",
+      act: () => page.click(".layer-row .file-row"),
+      async check(_, fail) {
+        const isSeen = () => isThere(".layer-row .diff, .layer-row .file-diff .files-bar");
+        if (await until(isSeen, 2000)) return;
+        await page.click(".layer-row .file-row");
+        await page.click(".layer-row .file-row");
+        if (!await until(isSeen)) fail("stuck", "it cannot be seen");
+      },
+    },
     discard: layerRow("discard", "Discard all", async (id) => !(await layerOf(id)).length),
     apply: layerRow("apply", "Apply all", async (id) => !(await layerOf(id)).length),
     "save a setting": settingRow("PATCH /settings", "folders", "Save", async (name) => {
@@ -281,6 +297,23 @@ await main(async (walk, job) => {
         await page.waitForSelector(".ask:not([hidden])");
       },
       act: () => walk.press("Allow once", ".ask button"),
+      async during(_, fail) {
+        if (/other cards/.test(await shown())) fail("false", "there is no other card");
+      },
+      check: (_, fail) => answered("42")(fail),
+    },
+    "answer a question, first": {
+      over: "GET /health",
+      async begin() {
+        await newSession();
+        await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
+        await walk.send("calc 6*7");
+        await page.waitForSelector(".ask:not([hidden])");
+      },
+      act: () => walk.press("Allow once", ".ask button"),
+      async during(_, fail) {
+        if (/other cards/.test(await shown())) fail("false", "there is no other card");
+      },
       check: (_, fail) => answered("42")(fail),
     },
     "send while every call asks": {
@@ -310,8 +343,11 @@ await main(async (walk, job) => {
         });
         await pause(200);
       },
-      act: () => walk.send("calc 6*7"),
-      check: (_, fail) => answered("42")(fail),
+      act: () => walk.send("hello"),
+      async check(_, fail) {
+        await answered("")(fail);
+        if (!JSON.stringify((await session()).messages).includes("note.txt")) fail("lost", "the file");
+      },
     },
     "open the page": {
       over: "GET /info", begin: () => page.goto("about:blank"),
@@ -322,7 +358,192 @@ await main(async (walk, job) => {
       },
       check: (_, fail) => answered("42")(fail),
     },
+    stop: {
+      over: "POST /session/stop",
+      async begin() {
+        await newSession();
+        await walk.send("stream 3000");
+        await until(() => page.evaluate(() => (document.querySelector("article.message[data-role=assistant]")?.innerText.length ?? 0) > 100));
+      },
+      act: () => page.click("form.composer button.stop"),
+      async during(_, fail) {
+        const text = () => page.evaluate(() => yaa.use("ui/commands").context().app.current.session.messages.at(-1).content?.length);
+        const before = await text();
+        await pause(300);
+        if (await text() !== before) fail("false", "the text goes on");
+        if (!await until(async () => !/Stopping/.test(await shown()), 12_000 / job.speed)) fail("false", "it is stopping for more than 12 s");
+      },
+      async check(_, fail) {
+        if (!await until(() => page.evaluate(() => !document.querySelector(".feed[aria-busy=true]")))) fail("stuck", "it never ends");
+        await newSession();
+        await walk.send("calc 6*7");
+        await answered("42")(fail);
+      },
+    },
+    "open the page, its script": scriptRow("page\\.js$", {
+      async during(_, fail) {
+        await pause(6000 / job.speed);
+        if (!await isThere(COMPOSER) && !/has not come yet/.test(await page.evaluate(() => document.body?.innerText ?? ""))) fail("false", "the page is blank");
+      },
+    }),
+    "open the page, its language": scriptRow("i18n/zh\\.js$", {
+      prepare: () => page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh" })),
+      async during(_, fail) {
+        if (!await until(() => isThere(COMPOSER), 3000)) fail("false", "the page is blank");
+      },
+      finish: () => page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "en" })),
+    }),
+    "open the page, send, its script": scriptRow("session-defaults\\.js$", {
+      async act() {
+        await page.waitForSelector(COMPOSER, { visible: true });
+        await walk.send("calc 6*7");
+      },
+    }),
+    "send in one of two tabs": tabsRow(async (two) => {
+      await sendIn(two);
+    }),
+    "send and close the tab": tabsRow(async (two) => {
+      await sendIn(two);
+      await pause(50);
+      await two.close();
+    }),
+    "choose a server": {
+      over: "GET /info|GET /health", begin: () => newSession(),
+      act: () => page.evaluate(() => { void yaa.use("ui/commands").context().actions.set({ url: location.origin.replace("127.0.0.1", "localhost") }); }),
+      async during(_, fail) {
+        const { told: kept, ok } = await page.evaluate(() => { const { server } = yaa.use("ui/commands").context().app; return { told: Boolean(server.info()), ok: server.state().ok }; });
+        if (kept && !ok) fail("false", "what another server has is shown as this one's");
+      },
+      async check(_, fail) {
+        await walk.send("calc 6*7");
+        await answered("42")(fail);
+        if (!await until(() => page.evaluate(() => yaa.use("ui/commands").context().app.server.state().ok))) fail("stuck", "the server is not found");
+        await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ url: location.origin }));
+        await until(() => page.evaluate(() => yaa.use("ui/commands").context().app.server.state().ok));
+        await page.evaluate(() => yaa.use("ui/commands").context().app.settings.keepInfo(null));
+      },
+    },
+    "choose a model": {
+      over: "GET /info|GET /v/", begin: () => newSession(),
+      act: () => page.evaluate(() => { void yaa.use("ui/commands").context().actions.choose("model", "demo"); }),
+      async check(_, fail) {
+        if ((await session()).config?.llm_api?.provider?.model_name !== "demo") fail("lost", "the choice");
+        await walk.send("calc 6*7");
+        await answered("42")(fail);
+        await page.evaluate(() => yaa.use("ui/commands").context().actions.choose("model", ""));
+      },
+    },
+    import: {
+      over: "GET /",
+      begin: () => newSession(),
+      act: () => page.evaluate((title) => {
+        const data = new DataTransfer();
+        data.items.add(new File([JSON.stringify([{ role: "user", content: title }, { role: "assistant", content: "Indeed" }])], "talk.json"));
+        for (const type of ["dragover", "drop"]) document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+      }, `From elsewhere ${count}`),
+      async check(_, fail) {
+        if (!await until(() => page.$$eval(".row-title", (all, words) => all.some((one) => one.innerText.includes(words)), `From elsewhere ${count}`))) fail("lost", "it is not in the list");
+      },
+    },
+    "read a skill": {
+      over: "GET /skills/",
+      async begin() {
+        await newSession();
+        await page.evaluate(() => { void yaa.use("ui/commands").run("skills"); });
+        await page.waitForSelector(`${DIALOG} [data-skill=pdf]`);
+      },
+      act: () => walk.press("Read", `${DIALOG} [data-skill=pdf]`),
+      async check(_, fail) {
+        const isRead = async () => (await shown()).includes("Pay it back.");
+        if (!await until(isRead, 2000)) await pressed("Read", `${DIALOG} [data-skill=pdf]`);
+        if (!await until(isRead)) fail("stuck", "it cannot be read");
+        await page.keyboard.press("Escape");
+      },
+    },
+    "name a resource": {
+      over: "(GET|POST) /mcp/",
+      begin: () => newSession(),
+      async act() {
+        await page.click(COMPOSER);
+        await page.keyboard.type("hello @one");
+        await pause(50);
+        await page.keyboard.press("Enter");
+      },
+      async check(_, fail) {
+        if (!(await session()).messages.length) await page.keyboard.press("Enter");
+        await answered("")(fail);
+        await pause(2000);
+        await page.click(COMPOSER);
+        await page.keyboard.type("@one");
+        if (!await until(async () => (await page.$$eval(".mention:not([data-late])", (all) => all.map((one) => one.innerText).join())).includes("note:///one"))) fail("stuck", "it cannot be named");
+        await page.keyboard.press("Enter");
+        if (!await until(() => isThere(".tray .attached"))) fail("stuck", "it cannot be attached");
+      },
+    },
   };
+
+  /** A page that is opened while one of its scripts meets the fault. */
+  function scriptRow(file, { prepare = async () => {}, act = async () => {}, during, finish = async () => {} }) {
+    return {
+      over: `GET /v/.*${file}`,
+      async begin() {
+        await openPage();
+        await prepare();
+        await page.goto("about:blank");
+      },
+      async act() {
+        page.goto(job.url).catch(() => {}); // it is not waited for
+        await page.waitForFunction(() => location.href.startsWith("http") && document.body);
+        await act();
+      },
+      during,
+      async check(_, fail) {
+        const isOpen = async () => await isThere(COMPOSER) || (await pressed("Try again", "button"), false);
+        if (!await until(isOpen)) return fail("stuck", "it is not there without a reload");
+        if (!(await session()).messages.length) await walk.send("calc 6*7");
+        await answered("42")(fail);
+        await finish();
+      },
+    };
+  }
+
+  async function sendIn(tab) {
+    await tab.bringToFront();
+    await tab.type(COMPOSER, "calc 6*7");
+    await tab.keyboard.press("Enter");
+  }
+
+  /** The same session in two tabs. */
+  function tabsRow(act) {
+    return {
+      over: "POST /session$",
+      async begin() {
+        await newSession();
+        await walk.send("calc 1*2");
+        await answered("2")(() => {});
+        const two = await walk.newPage();
+        walk.page = page;
+        await hurry(two);
+        await two.goto(page.url());
+        await two.waitForFunction(() => { try { return yaa.use("ui/other-tabs") && yaa.use("ui/commands").context().app.current.session.messages.length } catch { return false } });
+        return two;
+      },
+      act,
+      async check(two, fail) {
+        const isDone = () => page.evaluate(() => [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1)?.innerText.includes("42"));
+        if (!two.isClosed()) {
+          for (let n = 0; n < 6 && !await until(isDone, 2500); n++) {
+            await two.bringToFront();
+            await two.evaluate(() => [...document.querySelectorAll("button")].find((one) => one.checkVisibility() && ["Try now", "Resume"].includes(one.innerText.trim()))?.click());
+            await page.bringToFront();
+          }
+        }
+        await page.bringToFront();
+        await answered("42", 2)(fail);
+        if (!two.isClosed()) await two.close();
+      },
+    };
+  }
 
   function layerRow(route, words, isDone) {
     return {
@@ -362,6 +583,7 @@ await main(async (walk, job) => {
     };
   }
 
+  await page.setCacheEnabled(false);
   await walk.step("open", openPage);
   for (const { action, fault } of job.rows) {
     const { over, begin, act, during, check } = ACTIONS[action];
@@ -373,9 +595,13 @@ await main(async (walk, job) => {
         const state = await begin();
         await page.evaluate(() => { for (const one of document.querySelectorAll(".toast")) one.remove(); });
         if (fault.kind !== "restart") await told("fault", { ...fault, path: over });
+        const before = await shown();
         await act(state);
         if (fault.kind === "restart") await told("restart");
-        await pause(fault.hold);
+        const silent = 3000 / job.speed;
+        await pause(silent);
+        if (SILENT.has(fault.kind) && fault.hold > silent && await shown() === before && !await isThere(BUSY)) fail("false", "for 3 s nothing is said");
+        await pause(Math.max(0, fault.hold - silent));
         await during?.(state, fail);
         const raw = (await shown()).match(RAW);
         if (raw) fail("false", `raw words: ${raw[0]}`);
@@ -389,7 +615,7 @@ await main(async (walk, job) => {
         fail("stuck", String(error.message).slice(0, 300));
       }
       await told("heal");
-      if (broken.length || action === "open the page") await openPage();
+      if (broken.length || action.startsWith("open the page")) await openPage();
       return { broken };
     });
   }

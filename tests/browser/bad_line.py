@@ -29,13 +29,30 @@ from .test_server_settings import OwnServer
 
 SPEED = 10  # of the page's clock
 ROW_S = 30.0  # most that a row may take
+LIBRARY = Path(__file__).parents[1] / "tools" / "mcp_library.py"
 EVERY_S = 5  # a line changes
 OVER = r" /(session|info|health|workspaces|settings)"
 ACTIONS = (
     *("upload", "upload, the agent writes, Undo", "delete", "rename", "open a file"),
-    *("open two folders", "look at the files", "discard", "apply", "save a setting"),
-    *("save an agent", "make a key", "send a message", "answer a question"),
-    *("send while every call asks", "send a file", "open the page"),
+    *(
+        "open two folders",
+        "look at the files",
+        "look at a change",
+        "discard",
+        "apply",
+        "save a setting",
+    ),
+    *(
+        "save an agent",
+        "make a key",
+        "send a message",
+        "answer a question",
+        "answer a question, first",
+    ),
+    *("send while every call asks", "send a file", "open the page", "stop"),
+    *("open the page, its script", "open the page, its language"),
+    *("open the page, send, its script", "send in one of two tabs", "send and close the tab"),
+    *("choose a server", "choose a model", "import", "read a skill", "name a resource"),
 )
 FAULTS: dict[str, dict[str, Any]] = {
     "delay 0.3 s": {"kind": "delay", "seconds": 0.3},
@@ -88,7 +105,14 @@ class Line:
         notes.chmod(0o777)
         (notes / "README.md").write_text("# Notes\n")
         folders = {"notes": {"path": str(notes), "mode": "overlay"}}
-        self.server = OwnServer(stack, {"server": {"folders": folders}}, tree)
+        config: Row = {"folders": folders, "offline_page": False}  # what is kept is not asked for
+        calls = stack.enter_context(tempfile.NamedTemporaryFile(prefix="yaa-calls-")).name
+        library = {"command": sys.executable, "args": [str(LIBRARY), calls, "modern"]}
+        config["mcpServers"] = {"library": library}
+        self.server = OwnServer(stack, {"server": config}, tree)
+        skill = self.server.home / "skills" / "pdf" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("---\nname: pdf\ndescription: Reads PDF files\n---\nPay it back.\n")
         place = urlsplit(self.server.url)
         self.proxy = FaultProxy(place.hostname or "", place.port or 0, speed)
         stack.enter_context(self.proxy)

@@ -15,6 +15,7 @@ from typing import Any
 
 PORTAL = b"<!doctype html><title>Wi-Fi</title><h1>Sign in to the network</h1>"
 GATEWAY = b"<html><title>Bad gateway</title><h1>Bad gateway</h1></html>"
+END_S = 5.0  # for what is under way, at the end
 KINDS = {
     "delay": "the request is passed on after `seconds`",
     "late": "it is passed on at once, and its answer held back for `seconds`",
@@ -59,6 +60,7 @@ class FaultProxy:
         self.url = ""
         self._faults: list[Fault] = []
         self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._ready = threading.Event()
         self._healed: asyncio.Event
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="bad-line")
@@ -91,11 +93,18 @@ class FaultProxy:
         self._ready.set()
         await self._stop.wait()
         server.close()
+        self._healed.set()
         for writer in list(self._writers):
             writer.transport.abort()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=END_S)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             first, *fields = head.decode("latin1").split("\r\n")[:-2]
