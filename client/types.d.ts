@@ -516,6 +516,7 @@ interface Modules {
     create(options: { base: string; key?: string; fetch?: typeof fetch; timers?: Pick<Timers, 'set' | 'clear'>; onAnswer?: () => void }): Api
     failure(error: any, url: string, begun?: boolean): Failure
     speak(words: (name: string, values: { detail: string }) => string): void
+    pause(ms: number, timers: Pick<Timers, 'set' | 'clear'>, signal?: AbortSignal | null): Promise<void>
   }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/session-base': { create(post: Api['run']): Bases }

@@ -169,6 +169,7 @@ yaa.define('io/api', [], () => {
 
   /** @param {number} ms @param {Pick<Timers, 'set' | 'clear'>} timers @param {AbortSignal | null} [signal] @returns {Promise<void>} */
   const pause = (ms, timers, signal) => new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
     timers.set(resolve, ms)
     signal?.addEventListener('abort', () => resolve(), { once: true })
   })
@@ -250,5 +251,5 @@ yaa.define('io/api', [], () => {
     sentence = words
   }
 
-  return { create, failure, speak }
+  return { create, failure, speak, pause }
 })

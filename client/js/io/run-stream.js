@@ -8,7 +8,7 @@
 // What is sent was saved before, with approved calls marked `started` (core/session.writeAhead). The marks come into
 // the document itself once it is unknown what happened.
 
-yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, sessions, { Decoder }, { failure }) => {
+yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, sessions, { Decoder }, { failure, pause }) => {
   const { writeAhead, applyMarks } = sessions
   const DELAYS = [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]
   /** Tries when nothing was ever received. */
@@ -120,25 +120,16 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       this.say({ phase: 'stopping', since: this.timers.now() })
       const { signal } = this.hungUp
       for (const ms of STOP_PAUSES) {
-        if (ms) await this.sleep(ms, signal)
+        if (ms) await pause(ms, this.timers, signal)
         if (this.end || signal.aborted) break
         const answer = await this.api.stop(this.session.id, signal).catch(({ code }) => void (code === 'timeout' && this.hungUp.abort()))
         if (!answer) continue
         this.refusal = answer.detail ?? ''
         this.confirmed = !this.refusal
-        if (streams && !this.over) await this.sleep(GRACE_MS, signal)
+        if (streams && !this.over) await pause(GRACE_MS, this.timers, signal)
         break
       }
       this.controller.abort()
-    }
-
-    /** @param {number} ms @param {AbortSignal} signal @returns {Promise<void>} */
-    sleep(ms, signal) {
-      return new Promise((resolve) => {
-        if (signal.aborted) return resolve()
-        this.timers.set(resolve, ms)
-        signal.addEventListener('abort', () => resolve(), { once: true })
-      })
     }
 
     /** Results of calls that came after the stop are kept; words that nobody has seen are not. */
