@@ -190,6 +190,25 @@ class Waiting(unittest.IsolatedAsyncioTestCase):
         async with turns.turn("c", 0.001):
             self.assertEqual(turns.held, {"c": 1})
 
+    async def test_many_requests_at_once_go_round(self) -> None:
+        """Whoever asks once is not behind all that another one asks; alone nobody waits."""
+        for others, expected in ((["gil"], ["mal", "gil", *["mal"] * 7]), ([], ["mal"] * 8)):
+            accounts, begun, rounds = Accounts(rules()), list[str](), 0
+
+            async def serve(person: str) -> None:
+                await accounts.arrive(person)  # noqa: B023
+                begun.append(person)  # noqa: B023
+
+            people = ["mal"] * 8 + others
+            for person in people:
+                accounts.begin(Asked(person))
+            tasks = [asyncio.create_task(serve(person)) for person in people]
+            while not all(each.done() for each in tasks):
+                rounds += 1
+                await asyncio.sleep(0)
+            self.assertEqual(begun, expected)
+            self.assertEqual(rounds > 8, bool(others), rounds)
+
 
 class Calls(unittest.TestCase):
     def weights(self, count: int, people: int) -> list[float]:

@@ -225,6 +225,7 @@ class Router:
             person.set(call.person)
             crowded.set(self._accounts.others)
             self._accounts.begin(call)
+            await self._accounts.arrive(call.person)
             if self._forward:
                 held = forwarding.ForwardedValues(request.headers, self._forward, self.keys.is_key)
                 forwarding.current.set(held)

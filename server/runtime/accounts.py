@@ -215,6 +215,7 @@ class Accounts:
         self._clock = clock
         self.requests: set[Request] = set()  # those being served that have a key
         self.pools = {name: Pool() for name in RESOURCES}
+        self._arrivals = Pool(math.inf, 1, 1)  # one request of each person in a turn of the loop
         self._named: Counter[tuple[str, str, str]] = Counter()  # resource, person, name -> holders
         self._rates: dict[str, list[tuple[float, float]]] = {}  # tokens and when, for each rate
 
@@ -280,6 +281,12 @@ class Accounts:
         self._count_request(request.person)
         self.take(request.person, "requests")
         self.requests.add(request)
+
+    async def arrive(self, person: str) -> None:
+        """Wait for earlier requests of the person to begin, if others have requests."""
+        if self.others(person):
+            async with self._arrivals.turn(person):
+                await asyncio.sleep(0)
 
     def others(self, person: str) -> bool:
         """Return whether requests of other people are being served."""
