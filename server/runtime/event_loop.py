@@ -51,7 +51,16 @@ class Loop(asyncio.SelectorEventLoop):
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Log an exception that nothing has caught; never raise."""
         with suppress(Exception):
+            self._run_timer_again(context)
             super().call_exception_handler(context)
+
+    def _run_timer_again(self, context: dict[str, Any]) -> None:
+        """Run a timer of asyncio again that found no memory: else its `sleep` never returns."""
+        timer: Any = context.get("handle")
+        starved = isinstance(context.get("exception"), MemoryError)
+        if starved and type(timer) is asyncio.TimerHandle and not timer.cancelled():
+            if timer._callback.__module__.startswith("asyncio."):
+                self.call_later(PAUSE_S, lambda: timer.cancelled() or timer._run())
 
     async def getaddrinfo(
         self,

@@ -7,8 +7,10 @@ import errno
 import logging
 import selectors
 import socket
+import sys
 import threading
 import unittest
+from types import FrameType
 from typing import Any, ClassVar
 
 from server.http.client import Client, ClientError, Timeouts
@@ -74,6 +76,32 @@ class Scarcity(unittest.TestCase):
             with self.subTest(number=number):
                 scarce = OSError(number, "scarce")
                 self.assertEqual(self.run_with(scarce, MemoryError(), scarce), "went on")
+
+    def test_a_timer_that_finds_no_memory_rings_again(self) -> None:
+        """Else a run that sleeps, or its limit, is never heard of again."""
+        starved: list[str] = []
+
+        def starve(frame: FrameType, event: str, _: object) -> None:
+            """Fail once: Python takes a profiler away that raises."""
+            name = frame.f_code.co_name
+            if event == "call" and name in ("_set_result_unless_cancelled", "_on_timeout"):
+                starved.append(name)
+                raise MemoryError
+
+        async def main() -> None:
+            sys.setprofile(starve)
+            await asyncio.sleep(0.01)
+            sys.setprofile(starve)
+            with self.assertRaises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await asyncio.Event().wait()
+
+        self.addCleanup(sys.setprofile, sys.getprofile())
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            runner.run(asyncio.wait_for(main(), 5))
+        self.assertEqual(starved, ["_set_result_unless_cancelled", "_on_timeout"])
 
     def test_other_failures_end_it(self) -> None:
         logger = logging.getLogger("asyncio")
