@@ -316,6 +316,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
             finally:
                 runner.run(app.close())
     finally:
+        terminal.close()
         if kept is not None:
             kept.close()
 

@@ -296,7 +296,7 @@ class Chat:
             except KeyboardInterrupt:
                 self._terminal.line("\n(/exit or Ctrl-D leaves)", "dim")
                 continue
-            if text.startswith("/"):
+            if text.startswith("/") and "\n" not in text:
                 if text.split()[0] in ("/exit", "/quit"):
                     return COMPLETED
                 self._command(text)
@@ -304,10 +304,10 @@ class Chat:
                 self._say(text)
 
     def _read(self) -> str:
-        lines = [self._terminal.ask("> ")]
+        lines = [self._terminal.read_message("> ")]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1][:-1]
-            lines.append(self._terminal.ask("… "))
+            lines.append(self._terminal.read_message("… "))
         return "\n".join(lines).strip()
 
     def _command(self, text: str) -> None:

@@ -5,29 +5,30 @@ Control characters in the text of models and tools are escaped before they are p
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, TextIO
 
 from ..json_types import Answer, Event, Interrupt, Json
 from ..runtime.command import COMMAND
 from ..skills.hidden_characters import written_out
 from ..strict_json import JSONError, loads
+from .line_input import LineInput
 
 STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "cyan": "36"}
 SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool result; the session holds all of it
 
-YES = ("y", "yes")
-NO = ("n", "no")
+YES = ("y", "yes", "ok", "okay", "sure", "好", "好的", "是", "可以", "行")
+NO = ("n", "no", "不", "不行", "否")
 
 
 class Terminal:
     """Input and output of a terminal. Colours are used only if the output is a terminal.
+
+    `is_plain`: nothing but text is written.
 
     `sign_in`: the command that signs in at the MCP server NAME.
     """
@@ -41,19 +42,14 @@ class Terminal:
         sign_in: str = f"{COMMAND} mcp login NAME",
     ) -> None:
         self.sign_in = sign_in
-        self._in = source or sys.stdin
         self._out = out or sys.stdout
-        plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # set by shells in editors
-        self._colour = self._out.isatty() and not plain
-        if self._in is sys.stdin and self._in.isatty():
-            # The import gives input() history and arrow keys, and changes how the terminal is read.
-            # Some platforms have no readline.
-            with suppress(ImportError):
-                importlib.import_module("readline")
+        dumb = env.get("TERM") == "dumb"  # set by shells in editors
+        self.is_plain = not self._out.isatty() or dumb or bool(env.get("NO_COLOR"))
+        self._input = LineInput(source or sys.stdin, self._out, marks=not dumb)
 
     def write(self, text: str, style: str = "") -> None:
         """Write text at once; `style` is a key of STYLES."""
-        if text and style and self._colour:
+        if text and style and not self.is_plain:
             text = f"\x1b[{STYLES[style]}m{text}\x1b[0m"
         self._out.write(text)
         self._out.flush()
@@ -64,14 +60,21 @@ class Terminal:
         self.write("\n")
 
     def ask(self, prompt: str) -> str:
-        """Return one line of input, without its end. Raises EOFError at the end of the input."""
-        if self._in is sys.stdin and self._out is sys.stdout:
-            return input(prompt)
-        self.write(prompt)
-        line = self._in.readline()
-        if not line:
-            raise EOFError
-        return line.rstrip("\n")
+        """Return the line that answers a question; keys typed before it was shown are dropped.
+
+        Raises EOFError at the end of the input.
+        """
+        if self._input.discard():
+            self.line("(what was typed before this question is not taken as its answer)", "dim")
+        return self._input.read(prompt)
+
+    def read_message(self, prompt: str) -> str:
+        """Return a message; a paste of several lines is one. Raises EOFError."""
+        return self._input.read_message(prompt)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._input.close()
 
 
 def visible(text: str) -> str:
@@ -251,19 +254,22 @@ def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
         terminal.line("  this session asks before every call; its rules wait", "dim")
     if mode := interrupt.get("permission"):
         terminal.line(f"  /permission {mode} lets such calls run here", "dim")
+    once = interrupt.get("always") is True
     while True:
-        once = interrupt.get("always") is True
         more = "" if once else "[a]lways in this session, "
-        reply = terminal.ask(f"[y]es, [n]o, {more}[e]dit: ").strip().lower()
-        if reply in YES:
-            return {"approved": True}
-        if reply in ("a", "always") and not once:
-            return {"approved": True, "remember": "session"}
-        if reply in NO:
-            reason = terminal.ask("Why not? (for the model; may be empty): ").strip()
-            return {"approved": False} | ({"reason": reason} if reason else {})
-        if reply in ("e", "edit"):
-            return {"approved": True, "edited_args": _ask_edited_args(terminal)}
+        text = terminal.ask(f"[y]es, [n]o or why not, {more}[e]dit: ").strip()
+        match text.lower():
+            case reply if reply in YES:
+                return {"approved": True}
+            case "a" | "always" if not once:
+                return {"approved": True, "remember": "session"}
+            case reply if reply in NO:
+                reason = terminal.ask("Why not? (for the model; may be empty): ").strip()
+                return {"approved": False} | ({"reason": reason} if reason else {})
+            case "e" | "edit":
+                return {"approved": True, "edited_args": _ask_edited_args(terminal)}
+            case _ if len(text) > 1:  # what is said instead is the reason, as in the page
+                return {"approved": False, "reason": text}
 
 
 def _ask_edited_args(terminal: Terminal) -> dict[str, Any]:

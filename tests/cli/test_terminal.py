@@ -197,7 +197,10 @@ class Answering(unittest.TestCase):
         for lines, payload in (
             (["y"], {"approved": True}),
             (["YES"], {"approved": True}),
-            (["what", "", "y"], {"approved": True}),
+            (["ok"], {"approved": True}),
+            (["好"], {"approved": True}),
+            (["?", "", "y"], {"approved": True}),
+            (["List them by size"], {"approved": False, "reason": "List them by size"}),
             (["a"], {"approved": True, "remember": "session"}),
             (["n", ""], {"approved": False}),
             (["n", "too risky"], {"approved": False, "reason": "too risky"}),
