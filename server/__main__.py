@@ -72,6 +72,12 @@ BLOCKS = "write the messages with content blocks of this shape"
 FOLDER = "work on this folder of server.folders"
 HERE = "here"  # the name of the current folder
 MODE = "how its files are used: a copy that is applied when you agree, themselves, or only read"
+FILE_OR_WORDS = "a file (a name that exists, or *.json) to keep the session in, or what to say"
+CONTINUE = "go on with the last session that was kept for this folder, or this one"
+TEMPORARY = "keep nothing of the session"
+ABOUT_HERE = """\
+Talk with a model about the current folder. It reads and changes a copy of it; after a run you are
+asked which changes are put into the folder. The session and its copy are kept (--continue)."""
 KEEP = "sessions whose files are kept too"
 BUILD = "also packages without a wheel; that runs their code as you, outside of any sandbox"
 TRUST = "the session is my own: keep its approvals, settings and agent"
@@ -199,18 +205,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     kept = commands.add_parser("kept", parents=[common], help="say what is kept of sessions")
     kept.add_argument("--clean", action="store_true", help="remove what has expired")
     kept.add_argument("--days", metavar="N", type=int, help="instead of server.keep_days")
-    chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
-    chat.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
-    chat.add_argument("--store", metavar="FOLDER", help=STORE)
-    chat.add_argument("--trust", action="store_true", help=TRUST)
-    _add_permission(chat)
-    chat.add_argument("--folder", metavar="NAME", help=FOLDER)
-    here = commands.add_parser("here", parents=[common], help="talk about the current folder")
-    here.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
-    here.add_argument("--store", metavar="FOLDER", help=STORE)
-    here.add_argument("--trust", action="store_true", help=TRUST)
-    _add_permission(here)
-    here.add_argument("--mode", choices=["overlay", "write", "read"], default="overlay", help=MODE)
+    _add_conversations(commands, common)
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
@@ -224,6 +219,38 @@ def _add_permission(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--ask-every-call", action="store_const", const="every_call", dest="permission", help=ASK
     )
+
+
+def _add_conversations(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], common: argparse.ArgumentParser
+) -> None:
+    """Add the commands `chat`, `here` and `sessions`."""
+    chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
+    chat.add_argument("file", metavar="FILE|WORDS", nargs="?", help=FILE_OR_WORDS)
+    _add_keeping(chat)
+    chat.add_argument("--store", metavar="FOLDER", help=STORE)
+    chat.add_argument("--trust", action="store_true", help=TRUST)
+    _add_permission(chat)
+    chat.add_argument("--folder", metavar="NAME", help=FOLDER)
+    about = "talk about the current folder"
+    here = commands.add_parser("here", parents=[common], help=about, description=ABOUT_HERE)
+    here.add_argument("file", metavar="FILE|WORDS", nargs="?", help=FILE_OR_WORDS)
+    _add_keeping(here)
+    here.add_argument("--store", metavar="FOLDER", help=STORE)
+    here.add_argument("--trust", action="store_true", help=TRUST)
+    _add_permission(here)
+    here.add_argument("--mode", choices=["overlay", "write", "read"], default="overlay", help=MODE)
+    about = "list the sessions of chat and here that are kept"
+    commands.add_parser("sessions", parents=[common], help=about)
+
+
+def _add_keeping(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the session that is kept in the home folder."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue", metavar="ID", nargs="?", const="", dest="session", help=CONTINUE
+    )
+    which.add_argument("--temporary", action="store_true", help=TEMPORARY)
 
 
 def _add_owner_parts(

@@ -729,7 +729,7 @@ class Streams(Case):
 class Chatting(Case):
     def test_a_conversation_from_a_pipe(self) -> None:
         saved = self.folder / "saved.json"
-        lines = ["calc 6*7", "shell echo from-the-shell", "what", "y", f"/save {saved}", "/exit"]
+        lines = ["calc 6*7", "shell echo from-the-shell", "?", "y", f"/save {saved}", "/exit"]
         done = self.yaa("chat", give="\n".join(lines) + "\n")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no AI", done.stdout)

@@ -35,7 +35,7 @@ from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace
 from ..workspace.places import STORE
-from . import doctor, mcp_login, session_files
+from . import chat_store, doctor, mcp_login, session_files
 from .bundle import pack
 from .console import (
     BAD_INPUT,
@@ -43,6 +43,7 @@ from .console import (
     INTERRUPTED,
     Chat,
     explain,
+    is_file_name,
     read_session,
     run_once,
     sanitize_foreign,
@@ -98,6 +99,9 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _link(config)
         case "kept":
             return _kept(config, env, options)
+        case "sessions":
+            print("\n".join(chat_store.list_all(config.home)) or "no session is kept")
+            return 0
         case "objects":
             return _objects(config, options)
         case "doctor":
@@ -281,15 +285,18 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
     log.setup("error")
     terminal = Terminal(sign_in=command_for(config.home, "mcp login NAME"))
     lines: list[str] = []
-    kept, folder = _saved(options, lines)
+    words = ""
+    if options.file and options.store is None and not is_file_name(options.file):
+        words, options.file = options.file, None
+    kept, folder = _saved(config, options, lines)
     try:
         session: Session = {"messages": []}
         if kept is not None and kept.exists():
             session = kept.load()
         elif kept is None and options.file:
             session = read_session(options.file)
-        elif folder is not None and options.file:
-            session["id"] = options.file
+        elif folder is not None:
+            session["id"] = options.session or options.file
 
         def admit(session: Session) -> Session:
             """Return the parts of a session that may be run, and print the others."""
@@ -312,7 +319,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 prompts = McpPrompts(app.toolbox.library, runner, terminal)
                 stored = (kept, folder, admit)
                 chat = Chat(app.agent, runner, terminal, session, *stored, changes, prompts)
-                return chat.talk()
+                return chat.talk(words)
             finally:
                 runner.run(app.close())
     finally:
@@ -333,7 +340,16 @@ def _changes(
 
     if _open("").mode != "overlay":
         return None
-    return OverlayChanges(_open, runner, terminal, asks=options.command == "here")
+    name = "here" if options.command == "here" else f"chat --folder {shlex.quote(options.folder)}"
+    again = command_for(app.config.home, f"{name} {_resume(options)}")
+    return OverlayChanges(_open, runner, terminal, again, asks=options.command == "here")
+
+
+def _resume(options: argparse.Namespace) -> str:
+    """Return the arguments that go on with the session of this command."""
+    if options.store is not None:
+        return shlex.join(["--store", options.store, options.file])
+    return shlex.quote(options.file) if options.file and options.session is None else "--continue"
 
 
 def _admitted(
@@ -350,7 +366,7 @@ def _admitted(
 
 
 def _saved(
-    options: argparse.Namespace, lines: list[str]
+    config: Config, options: argparse.Namespace, lines: list[str]
 ) -> tuple[session_files.LockedSession | None, session_files.JsonSession | None]:
     """Return the file in which the session is saved and its store, each None if there is none.
 
@@ -363,8 +379,12 @@ def _saved(
         options.file = name
         lines.append(f"This session is saved as {name}; /sessions lists the others.")
         return kept, folder
-    if not options.file or options.file == "-":
+    if options.session is not None and options.file:
+        raise Problem("bad_request", "--continue goes with no FILE")
+    if options.file == "-" or options.temporary:
         return None, None
+    if not options.file:
+        return _in_home(config, options, lines)
     try:
         kept = session_files.LockedSession(session_files.file_of(options.file))
     except OSError as error:
@@ -372,6 +392,35 @@ def _saved(
         return None, None
     lines.append(f"This session is saved in {options.file} after every event.")
     return kept, None
+
+
+def _in_home(
+    config: Config, options: argparse.Namespace, lines: list[str]
+) -> tuple[session_files.LockedSession | None, session_files.JsonSession | None]:
+    """Return what `_saved` does for a session in the home folder. Raises Problem."""
+    make_home(config.home)
+    place = "chat"
+    if options.folder is not None:
+        folders = config.server["folders"]
+        here = options.command == "here"
+        place = folders[options.folder]["path"] if here else f"@{options.folder}"
+    store = chat_store.store_for(config.home, place)
+    if options.session is not None:
+        name = chat_store.last_session(config.home, place, options.session)
+    else:
+        name = f"ses_{secrets.token_hex(12)}"
+        if removed := chat_store.remove_oldest(store):
+            lines.append(f"{removed} of the {chat_store.MOST} sessions kept here made room.")
+    try:
+        kept = store.open_locked(name)
+    except Problem as problem:
+        if options.session is not None or problem.code == "run_active":
+            raise
+        lines.append(f"This session is not kept: {problem.detail}")
+        return None, None
+    options.session, options.trust = name, True  # written by this command alone
+    lines.append("This session is kept; /sessions lists the others, --temporary keeps none.")
+    return kept, store
 
 
 def _put_aside(file: Path) -> list[str]:

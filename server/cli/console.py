@@ -11,7 +11,7 @@ import json
 import secrets
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -27,6 +27,7 @@ from ..session.sanitize import sanitize
 from ..session.workspace_stand import tree_for_message
 from ..strict_json import browser_safe, dumps
 from . import session_files
+from .chat_store import describe
 from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
 from .terminal import Printer, Terminal, ask_answer, visible
@@ -39,9 +40,9 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /help        this text
   /clear       begin a new session
   /save FILE   write the session as JSON; `run` and `chat` take it back
-  /sessions    list those of the store (chat --store FOLDER)
-  /open ID     go on with another one of the store
-  /delete ID   delete one of the store
+  /sessions    list those that are kept of this folder
+  /open ID     go on with another one of them
+  /delete ID   delete one of them
   /permission MODE  what runs unasked: by_rules, edits_run, copy_runs, every_call
   /changes     what differs from the folder (chat --folder NAME, or here)
   /apply PATH  put it there; all without a path
@@ -49,6 +50,16 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /prompts     list those of MCP servers; /SERVER:PROMPT shows one, and sends it
   /exit        leave (or Ctrl-D)
 Ctrl-C stops the run, not the program."""
+
+
+def is_file_name(text: str) -> bool:
+    """Return whether an argument is the name of a file, and not what to say."""
+    if text == "-" or text.endswith(session_files.SUFFIX):
+        return True
+    with suppress(OSError, ValueError, RuntimeError):
+        if resolve(Path(text).expanduser()).exists():
+            return True
+    return "/" in text and not any(map(str.isspace, text))
 
 
 def read_session(file: str) -> Session:
@@ -273,32 +284,41 @@ class Chat:
         self._changes, self._prompts = changes, prompts
         self._told = ""  # the last reported reason why the file cannot be written
 
-    def talk(self) -> int:
-        """Read lines and answer them until the user leaves. Return the exit code."""
+    def talk(self, words: str = "") -> int:
+        """Say `words`, read lines and answer them until the user leaves. Return the exit code."""
         try:
-            return self._talk()
+            return self._talk(words)
         finally:
             if self._kept is not None:
                 self._kept.close()
 
-    def _talk(self) -> int:
+    def _talk(self, words: str) -> int:
+        self._tell_pending()
         if self._open():
             self._converse()
         elif self.session.get("status") == "in_progress" and self.session.get("messages"):
             self._terminal.line("going on where it was ended", "dim")
             self._converse()
+        if words:
+            self._terminal.line(f"> {visible(words)}", "dim")
+            self._say(words)
+        warned = False
         while True:
             try:
                 text = self._read()
             except EOFError:
                 self._terminal.line()
+                self._tell_pending()
                 return COMPLETED
             except KeyboardInterrupt:
                 self._terminal.line("\n(/exit or Ctrl-D leaves)", "dim")
                 continue
             if text.startswith("/") and "\n" not in text:
                 if text.split()[0] in ("/exit", "/quit"):
-                    return COMPLETED
+                    if not self._tell_pending() or self._kept is not None or warned:
+                        return COMPLETED
+                    warned = True
+                    continue
                 self._command(text)
             elif text:
                 self._say(text)
@@ -309,6 +329,12 @@ class Chat:
             lines[-1] = lines[-1][:-1]
             lines.append(self._terminal.read_message("… "))
         return "\n".join(lines).strip()
+
+    def _tell_pending(self) -> bool:
+        """Say which changes of the session are not applied; return whether there are any."""
+        if self._changes is None:
+            return False
+        return self._changes.tell_pending(self.session, is_kept=self._kept is not None)
 
     def _command(self, text: str) -> None:
         name, _, rest = text.partition(" ")
@@ -336,7 +362,9 @@ class Chat:
             case _ if self._prompts is not None and (name == "/prompts" or ":" in name):
                 self._prompt_command(self._prompts, name, rest.strip())
             case "/sessions" | "/open" | "/delete":
-                self._terminal.line(f"{name} is for a store: chat --store FOLDER", "red")
+                self._terminal.line(
+                    f"{name} is for sessions that are kept: without FILE and --temporary", "red"
+                )
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
 
@@ -375,6 +403,7 @@ class Chat:
 
     def _begin(self) -> None:
         """Begin a new session: saved under a new id if there is a store, else not saved."""
+        self._tell_pending()
         if self._kept is not None:
             self._kept.close()
             self._kept = None
@@ -395,7 +424,7 @@ class Chat:
         """Perform /sessions, /open or /delete in the store. Raises Problem."""
         if name == "/sessions":
             for each in folder.list_sessions():
-                self._terminal.line(self._session_list(folder, each))
+                self._terminal.line(describe(folder, each))
         elif not session_id:
             self._terminal.line(f"{name} ID", "red")
         elif not folder.session_exists(session_id):
@@ -412,19 +441,14 @@ class Chat:
             except Problem:
                 kept.close()
                 raise
+            self._tell_pending()
             if self._kept is not None:
                 self._kept.close()
             self._kept, self.session = kept, self._admitted(session)
             self._terminal.line(f"{len(self.session.get('messages') or ())} messages", "dim")
+            self._tell_pending()
             if self._open():
                 self._converse()
-
-    def _session_list(self, folder: session_files.JsonSession, session_id: str) -> str:
-        try:
-            about = folder.get_session_info(session_id)
-        except Problem as problem:
-            return visible(f"  {session_id}  {problem.detail}")
-        return visible(f"  {session_id}  {about['messages']} messages  {about['title']}")
 
     def _save(self, name: str) -> None:
         """Write the session to a file; print an error and continue if that fails."""

@@ -30,6 +30,7 @@ LEFT_OUT = {
 class OverlayChanges:
     """The changes of one folder's overlay. `asks`: apply them after runs, if the person agrees.
 
+    `again`: the command that goes on with the last session.
     Only what was listed is applied or discarded, as it was listed. `open_workspace(session_id)`
     returns the workspace.
     """
@@ -39,11 +40,13 @@ class OverlayChanges:
         open_workspace: Callable[[str], Any],
         loop: asyncio.Runner,
         terminal: Terminal,
+        again: str = "",
         *,
         asks: bool,
     ) -> None:
         self._open, self._loop, self._terminal = open_workspace, loop, terminal
-        self._asks = asks
+        self._asks, self._again = asks, again
+        self._applies = False  # without a question
         self._listed = ""  # the tree whose changes were listed last
         self._left_out = ""  # what was said last of files that are not recorded
         self._declined: set[str] = set()  # paths that are asked for alone, and were left
@@ -55,7 +58,13 @@ class OverlayChanges:
         try:
             rows = self._list(session)
             if plain := [row["path"] for row in rows if "asks" not in row]:
-                self._asks = self._agrees("Apply this to the folder? [y/N] ")
+                if not self._applies:
+                    question = (
+                        "Apply this to the folder? [y]es, [a]lways in this conversation, [N]o "
+                    )
+                    reply = self._terminal.ask(question).strip().lower()
+                    self._applies = reply in ("a", "always")
+                    self._asks = self._applies or reply in YES
                 if not self._asks:
                     self._terminal.line("the folder is as it was; /apply puts it there", "dim")
                     return
@@ -80,6 +89,22 @@ class OverlayChanges:
 
     def _agrees(self, question: str) -> bool:
         return self._terminal.ask(question).strip().lower() in YES
+
+    def tell_pending(self, session: Session, *, is_kept: bool) -> bool:
+        """Say how many changes are not applied; return whether there are any."""
+        messages: Sequence[Any] = session.get("messages") or ()
+        if not any(isinstance(each, dict) and each.get("role") == "tool" for each in messages):
+            return False  # nothing was done in the copy, which may not be made yet
+        try:
+            count = self._ask(session, "status")["count"]
+        except Problem:
+            return False  # what a run finds is said there
+        if count:
+            rest = f"to go on with them: {self._again}"
+            if not is_kept:
+                rest = "and lost with this session, which is not kept"
+            self._terminal.line(f"{_number(count)} not applied (/changes, /apply), {rest}", "bold")
+        return bool(count)
 
     def show(self, session: Session) -> None:
         """Print the changed files. Raises Problem."""
@@ -168,6 +193,10 @@ class OverlayChanges:
             code = "workspace_moved" if error.code == "moved" else "bad_request"
             raise Problem(code, error.detail) from None
         return found
+
+
+def _number(count: int) -> str:
+    return "1 change is" if count == 1 else f"{count} changes are"
 
 
 def _named(paths: str) -> Json:

@@ -301,16 +301,19 @@ class JsonSession:
     def get_session_info(self, session_id: str) -> Json:
         """Return `{id, title, status, messages, bytes, changed}` of a session. Raises Problem.
 
-        `messages` is their number, `changed` is in Unix seconds.
+        `title` is the first line of the first message where there is none. `messages` is their
+        number, `changed` is in Unix seconds.
         """
         file = self.file(session_id)
         session = read(file)
         with _as_problems(file):
             about = file.stat()
         messages = session.get("messages")
+        first = messages[0] if isinstance(messages, list) and messages else None
+        words = first.get("content") if isinstance(first, dict) else ""
         return {
             "id": session_id,
-            "title": str(session.get("title") or ""),
+            "title": str(session.get("title") or words or "").partition("\n")[0],
             "status": str(session.get("status") or ""),
             "messages": len(messages) if isinstance(messages, list) else 0,
             "bytes": about.st_size,

@@ -126,7 +126,9 @@ class NamedFolders(Case):
         lines = (*first, shell("cat file; ls"), "/changes")
         found = self.yaa("chat", str(kept), "--folder", "big", said="\n".join(lines))
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertTrue(found.stdout.rstrip("> \n").endswith("  + b"), found.stdout)
+        again = rf"chat --folder big {kept} --home {self.home}"
+        pending = rf"1 change is not applied \(/changes, /apply\), to go on with them: .* {again}"
+        self.assertRegex(found.stdout, rf"  \+ b\n> \n{pending}\n$")
         messages = json.loads(kept.read_text())["messages"]
         results = [each for each in messages if each["role"] == "tool"]
         self.assertEqual(json.loads(results[1]["content"])["output"], "bigb\nfile\n")
@@ -158,7 +160,8 @@ class Here(Case):
         self.assertEqual(found.returncode, 0, found.stderr)
         self.assertEqual(found.stdout.count("Apply this"), 3, found.stdout)
         self.assertEqual((self.content("big/one"), self.content("big/two")), ("1\n", "2\n"))
-        self.assertTrue(found.stdout.rstrip("> \n").endswith("  ~ one"), found.stdout)
+        self.assertIn("> \n1 change is not applied (/changes, /apply)", found.stdout)
+        self.assertIn("  ~ one\n> ", found.stdout)
 
     def test_what_runs_or_leads_out_is_asked_for_alone(self) -> None:
         made = "echo 1 > one; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json;"
@@ -189,6 +192,37 @@ class Here(Case):
         self.assertEqual(found.stdout.count("Apply this"), 1, found.stdout)
         self.assertIn("  + one\n  + two\n", found.stdout)
         self.assertEqual([path.name for path in (self.base / "big").iterdir()], ["file"])
+
+    def test_nothing_of_a_layer_is_lost(self) -> None:
+        """The next start finds the session and its copy; what is not kept is said before."""
+        self.yaa("here", said=f"{shell('echo 1 > one; echo 2 > two')}\nn\n", cwd="big")
+        folder = next((self.home / "chats").iterdir())
+        self.assertEqual((self.home / "chats").stat().st_mode & 0o777, 0o700)
+        self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        name = next(folder.glob("*.json")).stem
+        self.assertIn(f"  {name}  ", self.yaa("sessions").stdout)
+        self.assertIn(str(self.base / "big"), self.yaa("sessions").stdout)
+        lines = ("/sessions", "/apply one", "/apply one", "/clear", "/exit")
+        found = self.yaa("here", "--continue", said="\n".join(lines), cwd="big")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(found.stdout.count("2 changes are not applied"), 1, found.stdout)
+        self.assertEqual(found.stdout.count("1 change is not applied"), 1, "/clear says it")
+        self.assertEqual(self.content("big/one"), "1\n")
+        self.assertFalse((self.base / "big" / "two").exists())
+        found = self.yaa("here", "--continue", cwd="project")
+        self.assertEqual((found.returncode, found.stdout), (2, ""))
+        self.assertIn("no session of this folder is kept", found.stderr)
+        lines = (shell("echo 3 > three"), "n", "/exit", "/exit", "not reached")
+        found = self.yaa("here", "--temporary", said="\n".join(lines), cwd="project")
+        self.assertEqual(found.stdout.count("and lost with this session"), 2, found.stdout)
+        self.assertEqual(len([*(self.home / "chats").iterdir()]), 1)
+
+    def test_always_is_for_this_conversation(self) -> None:
+        lines = (shell("echo 1 > one"), "a", shell("echo 2 > two; echo x > .envrc"), "n", "/exit")
+        found = self.yaa("here", said="\n".join(lines), cwd="big")
+        self.assertEqual(found.stdout.count("Apply this"), 1)
+        self.assertEqual((self.content("big/one"), self.content("big/two")), ("1\n", "2\n"))
+        self.assertFalse((self.base / "big" / ".envrc").exists(), "what runs is asked for alone")
 
     def test_other_modes_and_places(self) -> None:
         self.yaa("here", "--mode", "write", said=shell("echo 1 > one"), cwd="big")
