@@ -19,7 +19,7 @@ class PeopleRuns(walks.Both):
             config: Any = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"] |= {"api_keys": [{"name": "bob", "key": BOB}], "home_key": True}
             yaa = stack.enter_context(Yaa(config))
-            job = {"url": yaa.url, "link": yaa.link, "bob": BOB}
+            job = {"url": yaa.url, "link": yaa.link, "bob": BOB, "key": yaa.key}
             self.walk("people-runs", browser, job)
 
 

@@ -42,7 +42,7 @@ yaa.define('ui/message', [
     return { el, update, destroy: () => inner.destroy?.() }
   }
 
-  /** Its place in a group of calls. @param {any} fold */
+  /** @param {any} fold */
   const foldOf = (fold) => (fold ? (fold.head ? (fold.open ? 'open' : 'closed') : fold.open ? 'member' : 'inside') : null)
 
   /**
@@ -50,11 +50,11 @@ yaa.define('ui/message', [
    * few are looked at more closely.
    * @param {Shown} item @returns {any[] | null}
    */
-  function settled({ message, calls, cut, last, recorded, siblings, fold }) {
+  function settled({ message, calls, cut, last, live, recorded, siblings, fold }) {
     const done = !message.open && calls.every((one) => one.result)
     const results = calls.map((one) => one.result)
     const beside = siblings.size ? [message, ...results].map((one) => siblings.get(one?.id ?? '-')?.join(' ')) : []
-    return done ? [message, cut, last, recorded, fold?.key, ...results, ...beside] : null
+    return done ? [message, cut, last, last && live, recorded, fold?.key, ...results, ...beside] : null
   }
 
   /** @param {import('./types').Actions} actions */
@@ -126,7 +126,7 @@ yaa.define('ui/message', [
     return { el, update, destroy: part.destroy }
   }
 
-  /** With marks of what the provider's search cited, whose places count whole characters. @param {string} words @param {any} cited */
+  /** With marks of what was cited, whose places count whole characters. @param {string} words @param {any} cited */
   function marked(words, cited) {
     if (!Array.isArray(cited)) return words
     const chars = [...words]
@@ -208,7 +208,7 @@ yaa.define('ui/message', [
     return { el, update: (/** @type {string} */ why) => text(said, t(`thread.${why}`)) }
   }
 
-  /** Thinking: open while it comes, folded when the answer begins, unless the reader took it in hand. */
+  /** Open while it comes, folded when the answer begins, unless the reader did either. */
   function thinkView() {
     const label = h('span')
     const body = h('div.think-text')
@@ -229,7 +229,7 @@ yaa.define('ui/message', [
     return { el, update }
   }
 
-  /** What can be done with a finished answer, its tokens and its time. @param {import('./types').Actions} actions */
+  /** Actions, tokens and time. @param {import('./types').Actions} actions */
   function footView(actions) {
     const figures = h('span')
     const bar = actionBar(actions, (message) => plainText(message.content))
@@ -259,7 +259,7 @@ yaa.define('ui/message', [
     return { el, update }
   }
 
-  /** Content as text: a string, or the text of its parts and a mark for the others. @param {any} content */
+  /** Content as text, with a mark for what is none. @param {any} content */
   function plainText(content) {
     if (typeof content === 'string') return content
     if (!Array.isArray(content)) return ''

@@ -37,7 +37,7 @@ yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'c
     return { el, update }
   }
 
-  const COLUMNS = ['at', 'who', 'agent', 'model', 'end', 'steps', 'calls', 'tokens', 'cost', 'time', 'id']
+  const COLUMNS = ['at', 'who', 'end', 'agent', 'model', 'steps', 'calls', 'tokens', 'cost', 'time', 'id']
 
   /** @param {any} store */
   function runsPart(store) {
@@ -81,7 +81,7 @@ yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'c
       const going = !run.status && !run.finish_reason && !run.code && run.ms === undefined
       const button = () => h('button.button', { type: 'button', 'aria-label': t('host.runs.stopOf', { name: run.key_name ?? '' }), onclick: () => void end(run.run) }, t('host.runs.stop'))
       const cells = [
-        Number.isFinite(run.at) ? moment(run.at) : '', run.key_name, run.agent, run.model, going ? button() : [run.status, run.finish_reason !== run.status && run.finish_reason, run.code].filter(Boolean).join(' · '),
+        Number.isFinite(run.at) ? moment(run.at) : '', run.key_name, going ? button() : [run.status, run.finish_reason !== run.status && run.finish_reason, run.code].filter(Boolean).join(' · '), run.agent, run.model,
         number(run.model_calls), number(run.tool_calls), number(run.total_tokens ?? (run.prompt_tokens ?? 0) + (run.completion_tokens ?? 0)),
         run.cost_micro ? money(run.cost_micro, run.cost_unit ?? '', language()) : '', Number.isFinite(run.ms) ? duration(run.ms) : '', run.run,
       ]
