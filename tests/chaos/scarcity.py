@@ -37,6 +37,7 @@ KINDS: dict[str, tuple[int, ...]] = {
 ONCE = ("accept", "memory")
 CALLS_OF_FUNCTIONS = 50  # of so many calls of functions one fails
 ANSWER_S = 30.0  # for a request of a starved server; a loaded machine included
+LOST_S = 60.0  # until a run is gone whose wake-up found no memory
 FOREVER = 1_000_000_000
 LIMITS = {"max_runs": 2, "tool": {"wall_s": 10}}  # a call whose end is missed ends by its limit
 CONFIG: dict[str, Any] = {"server": {"discover": False, "limits": LIMITS}}
@@ -56,7 +57,7 @@ class Scarce:
     def __init__(self, yaa: Yaa, control: Path) -> None:
         self._yaa, self._control = yaa, control
         self._api = Api(yaa.url, yaa.key)
-        self._number = 0
+        self._number, self._lost = 0, False
         self.findings: list[str] = []
 
     @contextmanager
@@ -95,8 +96,9 @@ class Scarce:
             connection.request(method, path, body and json.dumps(body), headers)
             connection.getresponse().read()
         except TimeoutError:
-            # asyncio itself may lose an event for want of memory: then the limit of a call ends it.
-            if not what.startswith("memory"):
+            # A wake-up that found no memory is lost; its run ends once its client has gone.
+            self._lost = what.startswith("memory")
+            if not self._lost:
                 self.findings.append(f"{what}: {method} {path} had no answer")
         except (OSError, http.client.HTTPException):
             pass
@@ -106,17 +108,25 @@ class Scarce:
     def check(self, what: str) -> None:
         """See that the server goes on as if nothing had been. Raises RuntimeError if it ended."""
         assert self._yaa.child is not None
+        until = time.monotonic() + (LOST_S if self._lost else 0)
+        while (wrong := self.wrong()) and time.monotonic() < until:
+            time.sleep(1)
+        self._lost = False
+        if wrong:
+            self.findings.append(f"{what}: afterwards {wrong}")
+        if wrong and self._yaa.child.process.poll() is not None:
+            raise RuntimeError(f"{what}: it ended\n{self._yaa.child.output}")
+
+    def wrong(self) -> str:
+        """Run a session with a tool; return what is wrong with it."""
         self._number += 1
         try:
             done = self._api.run(session(f"s{self._number}"))
         except (OSError, http.client.HTTPException, RuntimeError) as error:
-            self.findings.append(f"{what}: afterwards {error!r}")
-            if self._yaa.child.process.poll() is not None:
-                raise RuntimeError(f"{what}: it ended\n{self._yaa.child.output}") from None
-            return
+            return repr(error)
         last = done["messages"][-1]
-        if done["status"] != "completed" or "**shell**: fine" not in str(last.get("content")):
-            self.findings.append(f"{what}: afterwards {done['status']}, {last}")
+        well = done["status"] == "completed" and "**shell**: fine" in str(last.get("content"))
+        return "" if well else f"{done['status']}, {last}"
 
     def starve(self, kind: str, number: int, stride: int) -> int:
         """Fail every `stride`-th call in turn, alone and with all later ones."""
