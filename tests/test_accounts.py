@@ -9,7 +9,7 @@ import unittest
 from contextlib import ExitStack
 from typing import Any
 
-from server.api.auth import Keys
+from server.api.auth import Key, Keys
 from server.api.router import Route, Router
 from server.errors import Problem
 from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Pool, Rules, parse_rate
@@ -321,13 +321,10 @@ class Rates(unittest.TestCase):
 class Asked:
     """A request of a person."""
 
-    key, run, began, outlives_key = None, "", 0.0, False
+    run, began, outlives_key, exchange = "", 0.0, False, None
 
     def __init__(self, person: str) -> None:
-        self.person = person
-
-    def abort(self) -> None:
-        """Nothing is open."""
+        self.key = Key(person, person)
 
 
 if __name__ == "__main__":

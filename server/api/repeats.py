@@ -54,13 +54,13 @@ class Repeats:
             raise Problem("request_invalid", text)
         body = await call.exchange.body()
         name = await offload(len(body), _name, call, key, body)
-        of_person = self._of(call.person)
+        of_person = self._of(call.key.owner)
         _, change = of_person.get(name, (0.0, None))
         repeated = change is not None
         if change is None:
             change = asyncio.create_task(call.collect(handler))
             of_person[name] = self._clock(), change
-            change.add_done_callback(partial(self._settle, call.person, name))
+            change.add_done_callback(partial(self._settle, call.key.owner, name))
         answer = await asyncio.shield(change)
         await call.send(answer._replace(headers=answer.headers | REPLAYED) if repeated else answer)
 

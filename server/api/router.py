@@ -87,15 +87,6 @@ class RequestContext:
         self._collects, self._answer = False, Answer(204, b"", {})
 
     @property
-    def person(self) -> str:
-        """Return whose request it is: the owner of its key."""
-        return self.key.owner
-
-    def abort(self) -> None:
-        """End the request and its connection at once: its key is gone."""
-        self.exchange.abort()
-
-    @property
     def status(self) -> int:
         """Return the status of the answer; 0 before it begins."""
         return self.exchange.status
@@ -221,11 +212,11 @@ class Router:
         if not route.open:
             self._origins.check(request.headers)
             call.key = self.keys.check(request.headers)
-            call.exchange.charge(call.person)
-            person.set(call.person)
+            call.exchange.charge(call.key.owner)
+            person.set(call.key.owner)
             crowded.set(self._accounts.others)
             self._accounts.begin(call)
-            await self._accounts.arrive(call.person)
+            await self._accounts.arrive(call.key.owner)
             if self._forward:
                 held = forwarding.ForwardedValues(request.headers, self._forward, self.keys.is_key)
                 forwarding.current.set(held)

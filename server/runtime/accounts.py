@@ -36,19 +36,11 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class Request(Protocol):
     """A request with a key (api/router.py RequestContext)."""
 
-    key: Any  # api/auth.py Key
+    key: Any  # api/auth.py Key, whose owner is the person
+    exchange: Any  # http/exchange.py Exchange
     run: str  # the id of its run, "" for none
     began: float  # seconds since 1970
     outlives_key: bool  # it is answered also if its key goes meanwhile
-
-    @property
-    def person(self) -> str:
-        """Return whose request it is."""
-        ...
-
-    def abort(self) -> None:
-        """End it at once, and its connection."""
-        ...
 
 
 class Resource(NamedTuple):
@@ -278,8 +270,8 @@ class Accounts:
 
     def begin(self, request: Request) -> None:
         """Count a request until `end`. Raises Problem if it may not be served."""
-        self._count_request(request.person)
-        self.take(request.person, "requests")
+        self._count_request(request.key.owner)
+        self.take(request.key.owner, "requests")
         self.requests.add(request)
 
     async def arrive(self, person: str) -> None:
@@ -297,13 +289,13 @@ class Accounts:
         """Note that a request is answered, if it was counted."""
         if request in self.requests:
             self.requests.remove(request)
-            self.give(request.person, "requests")
+            self.give(request.key.owner, "requests")
 
     def end_revoked(self, is_valid: Callable[[Any], bool]) -> None:
         """End the requests with keys that are not valid any more."""
         for request in [each for each in self.requests if not is_valid(each.key)]:
             if not request.outlives_key:
-                request.abort()
+                request.exchange.abort()
 
     def refusal(self, person: str, what: str, amount: int = 1) -> Problem:
         """Return the Problem for a person who may not take so much more of a resource."""
