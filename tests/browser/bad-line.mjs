@@ -409,7 +409,7 @@ await main(async (walk, job) => {
     }),
     "choose a server": {
       over: "GET /info|GET /health", begin: () => newSession(),
-      act: () => page.evaluate(() => { void yaa.use("ui/commands").context().actions.set({ url: location.origin.replace("127.0.0.1", "localhost") }); }),
+      act: () => page.evaluate((key) => { void yaa.use("ui/commands").context().actions.set({ url: location.origin.replace("127.0.0.1", "localhost"), key }); }, job.key),
       async during(_, fail) {
         const { told: kept, ok } = await page.evaluate(() => { const { server } = yaa.use("ui/commands").context().app; return { told: Boolean(server.info()), ok: server.state().ok }; });
         if (kept && !ok) fail("false", "what another server has is shown as this one's");
@@ -418,7 +418,7 @@ await main(async (walk, job) => {
         await walk.send("calc 6*7");
         await answered("42")(fail);
         if (!await until(() => page.evaluate(() => yaa.use("ui/commands").context().app.server.state().ok))) fail("stuck", "the server is not found");
-        await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ url: location.origin }));
+        await page.evaluate((key) => yaa.use("ui/commands").context().actions.set({ url: location.origin, key }), job.key);
         await until(() => page.evaluate(() => yaa.use("ui/commands").context().app.server.state().ok));
         await page.evaluate(() => yaa.use("ui/commands").context().app.settings.keepInfo(null));
       },
@@ -519,6 +519,7 @@ await main(async (walk, job) => {
       over: "POST /session$",
       async begin() {
         await newSession();
+        await page.evaluate(() => { const { app } = yaa.use("ui/commands").context(); app.show(app.sessionStore.fresh()); }); // by an id that other tabs know
         await walk.send("calc 1*2");
         await answered("2")(() => {});
         const two = await walk.newPage();
