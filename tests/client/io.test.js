@@ -211,6 +211,7 @@ test('why it failed', async () => {
   const rows = [
     [down, 'file:///c/index.html', 'http://127.0.0.1:12345', null, 'server', { server: 'bad' }],
     [there, 'file:///c/index.html', 'http://127.0.0.1:12345', null, 'cors', { server: 'ok', cors: 'bad' }],
+    [there, 'http://127.0.0.1:12345/#s=1', 'http://127.0.0.1:12345', null, 'cut', {}],
     [down, 'https://example.com/', 'http://192.168.0.4:12345', null, 'mixed', {}],
     [down, 'https://example.com/', 'http://127.0.0.1:12345', denied, 'permission', { permission: 'bad' }],
     [down, 'https://example.com/', 'http://127.0.0.1:12345', granted, 'server', { server: 'bad' }],
@@ -224,6 +225,7 @@ test('why it failed', async () => {
     const api = apis.create({ base, fetch: down })
     const found = await explain(await caught(api.info()), { api, page, fetch, permissions })
     assert.strictEqual(found.cause, cause, `${page} → ${base}`)
+    assert.strictEqual(found.error.kind, cause === 'cut' ? 'cut' : 'network')
     assert.deepStrictEqual(found.checks, { server: 'unknown', key: 'unknown', cors: 'unknown', permission: 'unknown', ...checks })
   }
   for (const [answer, cause] of [

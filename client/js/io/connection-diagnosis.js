@@ -23,7 +23,9 @@ yaa.define('io/connection-diagnosis', ['io/api'], ({ failure }) => {
     }
     const loopback = /^(?:localhost$|127\.|\[::1\])/.test(to.hostname)
     if (from.protocol === 'https:' && to.protocol === 'http:' && !loopback) return say('mixed', found, {})
-    if (await isThere(api.base, fetch)) return say('cors', found, { server: 'ok', cors: 'bad' })
+    const there = await isThere(api.base, fetch)
+    if (there && from.origin === to.origin) return say('cut', failure(new TypeError(), api.base, true), {}) // a page is allowed what is its own server's
+    if (there) return say('cors', found, { server: 'ok', cors: 'bad' })
     if (await needsPermission(from, to, permissions)) return say('permission', found, { permission: 'bad' })
     return say('server', found, { server: 'bad' })
   }
