@@ -34,23 +34,10 @@ EVERY_S = 5  # a line changes
 OVER = r" /(session|info|health|workspaces|settings)"
 ACTIONS = (
     *("upload", "upload, the agent writes, Undo", "delete", "rename", "open a file"),
-    *(
-        "open two folders",
-        "look at the files",
-        "look at a change",
-        "discard",
-        "apply",
-        "save a setting",
-    ),
-    *(
-        "save an agent",
-        "make a key",
-        "send a message",
-        "answer a question",
-        "answer a question, first",
-    ),
-    *("send while every call asks", "send a file", "open the page", "stop"),
-    *("open the page, its script", "open the page, its language"),
+    *("open two folders", "look at the files", "look at a change", "discard", "apply"),
+    *("save a setting", "save an agent", "make a key", "send a message", "answer a question"),
+    *("answer a question, first", "send while every call asks", "send a file", "open the page"),
+    *("stop", "open the page, its script", "open the page, its language"),
     *("open the page, send, its script", "send in one of two tabs", "send and close the tab"),
     *("choose a server", "choose a model", "import", "read a skill", "name a resource"),
 )
@@ -83,10 +70,24 @@ SAMPLE = (
     ("open a file", "delay 3 s"),
     ("open two folders", "delay 3 s"),
     ("look at the files", "hang"),
+    ("look at a change", "502 once"),
     ("save a setting", "answer lost once, 504"),
     ("make a key", "answers lost, 504"),
     ("send a message", "cut in an event"),
     ("send while every call asks", "502 once"),
+    ("send a file", "hang"),
+    ("answer a question", "429"),
+    ("answer a question, first", "delay 30 s"),
+    ("stop", "hang"),
+    ("open the page", "502 once"),
+    ("open the page", "cut in the head"),
+    ("open the page, its script", "hang"),
+    ("open the page, its language", "hang"),
+    ("open the page, send, its script", "hang"),
+    ("send in one of two tabs", "502 once"),
+    ("read a skill", "hang"),
+    ("name a resource", "delay 3 s"),
+    ("import", "502 once"),
 )
 
 Row = dict[str, Any]
@@ -154,10 +155,12 @@ def fault_of(given: Row, path: str) -> Fault:
     return Fault(**{key: given[key] for key in given if key in FIELDS} | {"path": path})
 
 
-def go(browser: str, rows: list[tuple[str, str]]) -> tuple[dict[str, list[str]], str]:
+def go(
+    browser: str, rows: list[tuple[str, str]], tree: Path = tools.ROOT
+) -> tuple[dict[str, list[str]], str]:
     """Walk through rows; return what was broken in each, and what stopped the walk."""
     with ExitStack() as stack:
-        line = Line(stack)
+        line = Line(stack, tree=tree)
         asks: dict[str, Callable[..., Any]] = {"fault": line.fault, "heal": line.heal}
         asks["restart"] = line.restart
         job = {"label": f"{browser}-bad-line", "limit_s": 60 + ROW_S * len(rows), **line.job(rows)}
@@ -214,6 +217,7 @@ def main() -> int:
     parser.add_argument("action", nargs="*", help="all, if none is named")
     parser.add_argument("--fault", action="append", choices=FAULTS)
     parser.add_argument("--sample", action="store_true", help="a row of each kind")
+    parser.add_argument("--tree", type=Path, default=tools.ROOT, help="another checkout")
     parser.add_argument("--walk", action="store_true", help="not the table, but the long walk")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
@@ -226,7 +230,7 @@ def main() -> int:
     red = total = 0
     for group in [list(SAMPLE)] if options.sample else groups:
         rows = [row for row in group if options.sample or row[1] in (options.fault or FAULTS)]
-        steps, error = go(options.browser, rows)
+        steps, error = go(options.browser, rows, options.tree)
         total += len(steps)
         red += sum(map(bool, steps.values()))
         for name, broken in steps.items():
