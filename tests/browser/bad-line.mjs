@@ -71,9 +71,8 @@ await main(async (walk, job) => {
 
   async function newSession(folder = "") {
     await page.evaluate(() => document.querySelector("dialog[open]")?.querySelector(".dialog-head button")?.click());
-    await page.evaluate(() => yaa.use("ui/commands").context().actions.newSession());
-    // one that is empty is used again, with the files that it has
-    await page.evaluate((id) => { yaa.use("ui/commands").context().app.current.session.id = id; }, `ses_row${Date.now()}-${count}`);
+    // an empty one would be used again, with the files that it has
+    await page.evaluate(() => { const { app } = yaa.use("ui/commands").context(); app.show(app.sessionStore.fresh()); });
     if (folder) await page.evaluate((name) => { yaa.use("ui/commands").context().app.current.session.workspace = { folder: name }; }, folder);
     return (await session()).id;
   }
@@ -515,7 +514,6 @@ await main(async (walk, job) => {
       over: "POST /session$",
       async begin() {
         await newSession();
-        await page.evaluate(() => { const { app } = yaa.use("ui/commands").context(); app.show(app.sessionStore.fresh()); }); // by an id that other tabs know
         await walk.send("calc 1*2");
         await answered("2")(() => {});
         const two = await walk.newPage();
