@@ -25,9 +25,9 @@ from ..settings.owner_code import ErrorCapture, load
 from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact
 from .chat import OpenAIAPI
+from .chat_request import ModelCall
 from .decoder import StreamDecoder
 from .failure import Failure
-from .http_model import ModelCall
 from .quirks import EndpointState
 from .request_text import body_text
 from .vendors import Provider

@@ -11,7 +11,8 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..json_types import Json, Message, ToolCall
@@ -123,6 +124,32 @@ def request(
     body |= {} if search is None else provider_search.chat_members(provider, search)
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """One model call, ready for any number of attempts.
+
+    `body(plain)` builds the request body anew for each attempt: it is as large as the session, so
+    it is not kept while the answer streams. `plain` leaves out the reasoning of earlier messages.
+    """
+
+    body: Callable[[bool], dict[str, Any]]
+    tools: list[Json]
+    options: Options
+    mode: str
+    names: ToolNameMap
+
+
+def tool_mode(provider: Provider, options: Options) -> str:
+    """Return native, json_schema or text.
+
+    The session's setting comes first, then the provider's; `auto` depends on `is_function_call`.
+    """
+    for wanted in (options.tool_mode, provider.tool_mode):
+        if wanted not in ("", "auto"):
+            return wanted
+    return "native" if provider.is_function_call else "text"
 
 
 def prepare_request(

@@ -14,18 +14,18 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message, RunWarning
 from ..runtime.offload import offload
 from ..telemetry import log, tracing
-from . import BaseAPI, Options, chat_request
-from .decoder import Scanner, StreamDecoder, StreamReader
+from . import BaseAPI, Options
+from .chat_request import ModelCall, ToolNameMap, tool_mode
+from .decoder import StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
 from .quirks import (
-    LEFT_OUT,
     NO_TOOLS,
     NOT_THEIRS,
     STATUS,
@@ -41,7 +41,7 @@ from .quirks import (
 )
 from .request_text import body_text
 from .retry import RetryPolicy, Sleep, attempts, retry_after
-from .text_tools.parser import JsonReply, TagScanner, may_end_in_call, properties, rescue
+from .text_tools.parser import no_calls, text_calls
 from .vendors import Provider
 
 _FAILURES = {
@@ -60,21 +60,6 @@ _VISIBLE = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_START")
 FAST = 4  # how many times as fast a request is written as a document is read
 
 logger = log.get("llm")
-
-
-@dataclass(frozen=True)
-class ModelCall:
-    """One model call, ready for any number of attempts.
-
-    `body(plain)` builds the request body anew for each attempt: it is as large as the session, so
-    it is not kept while the answer streams. `plain` leaves out the reasoning of earlier messages.
-    """
-
-    body: Callable[[bool], dict[str, Any]]
-    tools: list[Json]
-    options: Options
-    mode: str
-    names: chat_request.ToolNameMap
 
 
 class RemoteAPI(BaseAPI):
@@ -127,7 +112,7 @@ class RemoteAPI(BaseAPI):
         tools: list[Json],
         options: Options,
         mode: str,
-        names: chat_request.ToolNameMap,
+        names: ToolNameMap,
     ) -> dict[str, Any]:
         """Return the body of one call. `mode` is native, json_schema or text."""
 
@@ -143,7 +128,7 @@ class RemoteAPI(BaseAPI):
 
         def call() -> ModelCall:
             """Return the call with the tool mode and flags that hold now."""
-            mode, names = tool_mode(self.provider, options), chat_request.ToolNameMap()
+            mode, names = tool_mode(self.provider, options), ToolNameMap()
             if mode == "native" and self.provider.model in self._peer.toolless:
                 mode = "text"
             fit = self._fit(offered) if mode == "native" else offered
@@ -299,25 +284,13 @@ class RemoteAPI(BaseAPI):
 
     def _fit(self, tools: list[Json]) -> list[Json]:
         """Return the tools without those whose schemas this model has refused, which it says."""
-        refused = {
-            name: said
-            for (model, name), said in self._peer.unfit.items()
-            if model == self._given.model
-        }
-        if not refused:
-            return tools
-        found = []
-        for tool in tools:
-            name = tool["function"]["name"]
-            if (said := refused.get(chat_request.ToolNameMap().safe(name))) is None:
-                found.append(tool)
-                continue
-            text = f"{self.provider.name} refuses the schema of {name}, so it is left out: {said}"
-            warning: RunWarning = {"code": TOOL_REFUSED, "message": text, "tool": name}
-            if name not in self._warned:
-                self._warned.add(name)
-                self._warnings.append(warning)
-        return found
+        fit, refused = self._peer.fit(self._given.model, tools)
+        for name in refused.keys() - self._warned:
+            text = f"{self.provider.name} refuses the schema of {name}, so it is left out: "
+            warning: RunWarning = {"code": TOOL_REFUSED, "message": text + refused[name]}
+            self._warnings.append({**warning, "tool": name})
+        self._warned |= refused.keys()
+        return fit
 
     async def _open(self, call: ModelCall, left: float | None) -> tuple[Response, int]:
         """Return the successful response and the size of the request in bytes.
@@ -332,17 +305,10 @@ class RemoteAPI(BaseAPI):
         while True:
             known = self._peer.learnt.get(self._given.model, {})  # flags that it is built with
             whole, body, sent = await offload(call.options.size // FAST, self._build, call, plain)
-            response = await self._client.request(
-                "POST",
-                self.provider.url,
-                self.headers(),
-                sent,
-                timeouts=self._timeouts(call.options, left),
-                public_only=self.provider.public_only,
-                resendable=True,  # a completion changes nothing at the provider
-            )
+            response = await self._send(sent, self._timeouts(call.options, left))
             if response.status in (200, 201):  # some frameworks answer every POST with 201
-                self._warn_of_changes(without)
+                changes = self._peer.warnings(self.provider, without)
+                self._warnings += ({"code": REQUEST_CHANGED, "message": text} for text in changes)
                 return response, len(sent)
             async with response:
                 said = await response.read_prefix(MAX_ERROR_BODY)
@@ -386,18 +352,19 @@ class RemoteAPI(BaseAPI):
             model = self.provider.model
             self._peer.changes |= {(model, name): value for name, value in refused.items()}
 
-    def _warn_of_changes(self, changes: Mapping[str, str]) -> None:
-        """Say in the next answer which members of the request were changed, and why."""
-        for name, why in changes.items():
-            value = self._peer.changes.get((self.provider.model, name), LEFT_OUT)
-            how = "left out" if value is LEFT_OUT else f"sent as {value!r}".lower()
-            text = f"{self.provider.name} refuses {name}, so it is {how}: {why}"
-            self._warnings.append({"code": REQUEST_CHANGED, "message": text})
+    async def _send(self, body: bytes, timeouts: Timeouts) -> Response:
+        provider = self.provider
+        return await self._client.request(
+            *("POST", provider.url, self.headers(), body),
+            timeouts=timeouts,
+            public_only=provider.public_only,
+            resendable=True,  # a completion changes nothing at the provider
+        )
 
     def _build(self, call: ModelCall, plain: bool) -> tuple[dict[str, Any], dict[str, Any], bytes]:
         """Return the body of a request, the same without refused fields, and its JSON."""
         whole = call.body(plain)
-        body = self._peer.changed(self.provider.model, whole)
+        body = self._peer.change(self.provider.model, whole)
         return whole, body, body_text(body, call.options.texts).encode("utf-8", "replace")
 
     def _learn(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -449,36 +416,12 @@ class RemoteAPI(BaseAPI):
         return idle and max(idle, provider.preset.timeout_idle, _least(provider))
 
     def _make_decoder(self, call: ModelCall) -> StreamDecoder:
-        scanner: Scanner | None = None
-        if call.mode == "text":
-            scanner = TagScanner(call.tools)
-        elif call.tools and call.mode == "json_schema":
-            scanner = JsonReply([tool["function"]["name"] for tool in call.tools])
         native = call.mode == "native"
-        spelled = call.names.safe if native else str
-
-        def rescue_calls(text: str) -> list[tuple[str, str]]:
-            """Return the calls found in the text of an answer, as (name, arguments)."""
-            if native and self.provider.api != "chat":
-                return []  # the other APIs separate calls from text, so a call in text is a quote
-            if not may_end_in_call(text):
-                return []
-            tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
-            return rescue(text, tools)
-
-        return self.decoder(self.provider, call.options, call.names.restore, scanner, rescue_calls)
+        scanner, rescue = text_calls(call.tools, call.mode, call.names.safe if native else str)
+        if native and self.provider.api != "chat":
+            rescue = no_calls  # the other APIs keep calls apart, so a call in text is a quote
+        return self.decoder(self.provider, call.options, call.names.restore, scanner, rescue)
 
 
 def _least(provider: Provider) -> float:
     return REASONING_S if provider.is_reasoning else 0
-
-
-def tool_mode(provider: Provider, options: Options) -> str:
-    """Return native, json_schema or text.
-
-    The session's setting comes first, then the provider's; `auto` depends on `is_function_call`.
-    """
-    for wanted in (options.tool_mode, provider.tool_mode):
-        if wanted not in ("", "auto"):
-            return wanted
-    return "native" if provider.is_function_call else "text"

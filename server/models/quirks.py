@@ -11,14 +11,16 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ..json_types import Json
 from ..session.limits import API_PATHS
+from .chat_request import ToolNameMap
 from .failure import Failure, read_error
 from .retry import CallPacer
-from .vendors import Preset
+from .vendors import Preset, Provider
 
 STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
 LEFT_OUT: Any = ...  # in place of a value: the member is not sent
@@ -199,7 +201,28 @@ class EndpointState:
         for name in changes:
             self.changes.pop((model, name), None)
 
-    def changed(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
+    def fit(self, model: str, tools: list[Json]) -> tuple[list[Json], dict[str, str]]:
+        """Return the tools whose schemas a model takes, and what it said of the others, by name."""
+        refused = {name: said for (of, name), said in self.unfit.items() if of == model}
+        if not refused:
+            return tools, {}
+        safe, fit, others = ToolNameMap().safe, [], {}
+        for tool in tools:
+            name = tool["function"]["name"]
+            if safe(name) in refused:
+                others[name] = refused[safe(name)]
+            else:
+                fit.append(tool)
+        return fit, others
+
+    def warnings(self, provider: Provider, changes: Mapping[str, str]) -> Iterator[str]:
+        """Yield what to say of members that were changed: `changes` has what was said of each."""
+        for name, why in changes.items():
+            value = self.changes.get((provider.model, name), LEFT_OUT)
+            how = "left out" if value is LEFT_OUT else f"sent as {value!r}".lower()
+            yield f"{provider.name} refuses {name}, so it is {how}: {why}"
+
+    def change(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the body with the members that this model has refused left out or replaced."""
         for (of, name), value in self.changes.items():
             first, _, second = name.partition(".")

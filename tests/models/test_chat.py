@@ -13,7 +13,7 @@ from typing import Any, cast
 from server.http.client import Client
 from server.json_types import Event
 from server.models.chat import OpenAIAPI
-from server.models.http_model import tool_mode
+from server.models.chat_request import tool_mode
 from server.models.quirks import EndpointState
 
 from .fakes import (

@@ -352,6 +352,33 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
     return []
 
 
+def text_calls(
+    tools: list[Json], mode: str, spelled: Callable[[str], str]
+) -> tuple[TagScanner | JsonReply | None, Callable[[str], list[Found]]]:
+    """Return what finds calls in a text: while it streams in a mode of text, and at its end.
+
+    `spelled` returns the name that the model was told.
+    """
+    scanner: TagScanner | JsonReply | None = None
+    if mode == "text":
+        scanner = TagScanner(tools)
+    elif tools and mode == "json_schema":
+        scanner = JsonReply([tool["function"]["name"] for tool in tools])
+
+    def find(text: str) -> list[Found]:
+        """Return the calls found in the text of an answer."""
+        if not may_end_in_call(text):
+            return []
+        return rescue(text, {spelled(tool["function"]["name"]): properties(tool) for tool in tools})
+
+    return scanner, find
+
+
+def no_calls(text: str) -> list[Found]:
+    """Return no calls, whatever the text."""
+    return []
+
+
 def may_end_in_call(text: str) -> bool:
     """Return whether `rescue` would look for calls in this text; most answers end in prose."""
     return len(text) <= _MOST and text.rstrip()[-1:] in tuple("}]>`")
