@@ -100,7 +100,7 @@ class Scarcity(unittest.TestCase):
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
         with asyncio.Runner(loop_factory=Loop) as runner:
-            runner.run(asyncio.wait_for(main(), 5))
+            runner.run(main())
         self.assertEqual(starved, ["_set_result_unless_cancelled", "_on_timeout"])
 
     def test_other_failures_end_it(self) -> None:
