@@ -230,7 +230,7 @@ interface Settings {
 
 type FileKind = 'text' | 'image' | 'pdf' | 'csv' | 'markdown' | 'other'
 /** `message`: the result that says so */
-interface FileChange { path: string; change: 'added' | 'modified' | 'deleted' | 'mode'; bytes?: number; message?: string; conflict?: boolean; [key: string]: Json }
+interface FileChange { path: string; change: 'added' | 'modified' | 'deleted' | 'mode'; bytes?: number; message?: string; conflict?: boolean; unkept?: boolean; [key: string]: Json }
 interface FilePoint { kind: 'start' | 'turn' | 'call'; tree: string; id: string; words: string }
 interface FileEntry { path: string; kind: string; bytes?: number; mode?: number; modified_ms?: number }
 interface KeptObjects { objects: string[]; bytes: number; left: { count: number; bytes: number } }
@@ -251,7 +251,7 @@ interface Workspace {
   apply(paths?: string[], force?: boolean, tree?: string): Promise<any>
   discard(paths?: string[], tree?: string): Promise<any>
   /** `after`: undo only the change that made this tree of it */
-  restore(tree: string, after?: string): Promise<any>
+  restore(tree: string, after?: string, paths?: string[]): Promise<any>
   archive(options?: { tree?: string; paths?: string[] }): Promise<Blob>
 }
 

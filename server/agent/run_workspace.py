@@ -186,7 +186,7 @@ class RunWorkspace:
         told = {"from": found.get("replaced"), "to": found["tree"]}
         told |= {"changed_count": found.get("changed_count", 0)}
         if blocked := found.get("blocked"):  # by files that are left out of trees
-            told["blocked"] = blocked[:MOST_CHANGES]
+            told |= {"blocked": blocked[:MOST_CHANGES], "goal": stand}
         known = self._without_mark() | {"restored": told}
         if found["tree"] != stand:
             known |= self._stand(found["tree"])

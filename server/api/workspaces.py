@@ -47,7 +47,7 @@ def _object(required: Iterable[str], **properties: Any) -> Json:
 
 _MOVE = _object(("from", "to"), **{"from": _PATH, "to": _PATH})
 _TREE = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_RESTORE = _object(("tree",), tree=_TREE, after=_TREE)
+_RESTORE = _object(("tree",), tree=_TREE, after=_TREE, paths=_PATHS)
 _APPLY = _object((), paths=_PATHS, force={"type": "boolean"}, tree=_TREE)
 _DISCARD = _object((), paths=_PATHS, tree=_TREE)
 

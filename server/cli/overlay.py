@@ -18,6 +18,7 @@ from .terminal import YES, Terminal, on_one_line
 
 MARKS = {"added": "+", "deleted": "-", "modified": "~", "mode": "~"}
 ASKS = {"runs": "runs on your machine", "leads_out": "leads out of the folder"}
+UNKEPT = "what the folder has is recorded nowhere"
 # Of what is not recorded. What rules ignore is meant to be left out.
 LEFT_OUT = {
     "large": "over server.workspace.file_mb",
@@ -56,6 +57,7 @@ class OverlayChanges:
         if not self._asks or not session.get("id"):
             return
         try:
+            self._offer_blocked(session)
             rows = self._list(session)
             if plain := [row["path"] for row in rows if "asks" not in row]:
                 if not self._applies:
@@ -72,6 +74,18 @@ class OverlayChanges:
             self._offer_each(session, rows)
         except Problem as problem:
             self._terminal.line(on_one_line(problem.detail), "red")
+
+    def _offer_blocked(self, session: Session) -> None:
+        """Ask for each file that the run could not bring back, as no tree has what is there."""
+        restored = session.get("workspace", {}).get("restored", {})
+        for path in restored.get("blocked", ()):
+            if path in self._declined:
+                continue
+            about = f"{on_one_line(path)} was not brought back: what is there is recorded nowhere"
+            if self._agrees(f"{about}. Replace it for good? [y/N] "):
+                told = {"session": session["id"], "tree": restored["goal"], "paths": [path]}
+                stand_at(session, self._ask(session, "restore", **told)["tree"])
+            self._declined.add(path)
 
     def _offer_each(self, session: Session, rows: Sequence[Json]) -> None:
         """Ask for each file that is applied only by its name, once in a conversation."""
@@ -118,7 +132,8 @@ class OverlayChanges:
             target = f" -> {row['target']}" if "target" in row else ""
             path = on_one_line(row["path"] + target)
             about = [ASKS[row["asks"]]] if "asks" in row else []
-            about += ["changed in the folder too"] if row.get("conflict") else []
+            if row.get("conflict"):
+                about.append(UNKEPT if row.get("unkept") else "changed in the folder too")
             note = f"  ({', '.join(about)})" if about else ""
             self._terminal.line(f"  {MARKS.get(row['change'], '~')} {path}{note}")
         self._say_left_out(found["left_out"])
@@ -150,6 +165,12 @@ class OverlayChanges:
             for path in found["asks"]:
                 text = f"{path} asks for itself, and is left: /apply {shlex.quote(path)}"
                 self._terminal.line(on_one_line(text), "red")
+            for path in found["conflicts"]:
+                about = f"{on_one_line(path)} was changed in the folder too, or is recorded nowhere"
+                if self._agrees(f"{about}. Replace it for good? [y/N] "):
+                    done = self._change(session, "apply", shlex.quote(path), force=True)
+                    if done:
+                        self._say("applied", done)
 
     def discard(self, session: Session, paths: str) -> None:
         """Take the changes back, or those of some paths. Raises Problem."""
@@ -160,13 +181,13 @@ class OverlayChanges:
         stand_at(session, recorded["after"])  # else the next run puts back what was taken
         self._say("discarded", found)
 
-    def _change(self, session: Session, operation: str, paths: str) -> Json | None:
+    def _change(self, session: Session, operation: str, paths: str, **more: Any) -> Json | None:
         """Apply or discard what was listed; None, with a new list, if it is something else now."""
         named = _named(paths)
         try:
             if self._listed or named:
                 tree = {"tree": self._listed} if self._listed else {}
-                return self._ask(session, operation, **named, **tree)
+                return self._ask(session, operation, **named, **tree, **more)
             text = f"nothing was done: look at this list, then /{operation} once more"
         except Problem as problem:
             if problem.code != "workspace_moved":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ from .restore import Folders, Step, is_there
 from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, Limits
 from .state import StateFile
-from .trees import DEPTH, Entry, Flat, Place, build, flatten, is_left, text_of
+from .trees import DEPTH, LARGE, Entry, Flat, Place, build, flatten, is_left, text_of
 
 MAX_NAMED = 100
 MAX_LISTED = 10_000
@@ -188,10 +188,11 @@ class Layer:
     # -- the layer's changes
 
     def status(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return {files: [{path, change, bytes?, target?, conflict?, asks?}], tree, base, count,
-        left_out}.
+        """Return {files: [{path, change, bytes?, target?, conflict?, unkept?, asks?}], tree, base,
+        count, left_out}.
 
-        `target`: of a link. `asks`: why it is applied only if it is named, "runs" or "leads_out".
+        `target`: of a link. `unkept`: no tree has what the folder has there. `asks`: why it is
+        applied only if it is named, "runs" or "leads_out".
         `left_out`: what is in no list, since it is not recorded.
         """
         base, now = self._base(state), self.folder.scan(state)
@@ -211,7 +212,9 @@ class Layer:
                 row["bytes"] = item.after[2]
             if item.after and item.after[0] == "l":
                 row["target"] = text_of((item.after[1],))
-            if is_left(there) or there != item.before or not left.knows(item.place):
+            if is_left(there) or not left.knows(item.place):
+                row["conflict"] = row["unkept"] = True
+            elif there != item.before:
                 row["conflict"] = True
             if asks := reason(item):
                 row["asks"] = asks
@@ -233,7 +236,8 @@ class Layer:
         """Yield how the layer differs from its base.
 
         Where the base left something out, the folder tells: what is not there was added, and what
-        is other has the entry `["x", …]` before. Where the layer did, the copy tells what is gone.
+        is other has the entry `["x", …]` before; so has a large file that the copy has no more.
+        Where the layer did, the copy tells what is gone.
         """
         with Folders(self.folder.top) as there, Folders(self.root.top) as here:
             for item in differences(self.store, base, tree, folders, unknown=True, strict=True):
@@ -248,6 +252,8 @@ class Layer:
                         found = is_there(there.at(item.place[:-1]), item.place[-1], item.after)
                     if not found:
                         yield item if found is False else replace(item, before=None)
+                elif item.before == ["x", LARGE] and there.can_read(item.place):  # it was copied
+                    yield item
 
     def _reason(self) -> Callable[[Difference], str]:
         """Return what tells why a change is applied only if it is named; "" if it needs not be.
@@ -294,7 +300,7 @@ class Layer:
 
         Returns {applied, before, after, left, conflicts, asks, left_out}: `before` and `after` are
         the folder's trees. `asks`: those that were left since they were not named. `left_out`: what
-        is not recorded.
+        is not recorded. With `force` a chosen path also replaces what no tree has.
         """
         base = self._base(state)
         layer = self.root.scan(state)
@@ -322,7 +328,10 @@ class Layer:
         tree = build(self.store, target.flat)
         self.store.settle()
         mark = {"tree": tree, "before": before, "only": [list(place) for place in only]}
-        applied, more, refusal, after = self._bring(state, mark)
+        kept = Left(self.store, before)
+        given_up = {place for place in named if force and not kept.knows(place)}
+        left_out = self._left_out()  # rules that are applied may end what they leave out
+        applied, more, refusal, after = self._bring(state, mark, given_up)
         if refusal:
             text = f"the folder cannot be written ({refusal}): {applied} of"
             step = "let the user that runs tools here write it, and apply again"
@@ -335,7 +344,7 @@ class Layer:
             "left": [text_of(place) for place in [*left, *more][:MAX_NAMED]],
             "conflicts": [text_of(place) for place in conflicts[:MAX_NAMED]],
             "asks": [text_of(place) for place in asks[:MAX_NAMED]],
-            "left_out": self._left_out(),
+            "left_out": left_out,
         }
 
     def finish(self, state: dict[str, Any]) -> None:
@@ -343,26 +352,29 @@ class Layer:
         self._bring(state, state["applying"])
 
     def _bring(
-        self, state: dict[str, Any], mark: dict[str, Any]
+        self, state: dict[str, Any], mark: dict[str, Any], given_up: Set[Place] = frozenset()
     ) -> tuple[int, list[Place], str, str]:
         """Carry out what a mark says, and note in the base what the folder has of it then.
+
+        `given_up`: as in Root.restore; after a kill it is asked for anew.
 
         Returns the number of files that are applied, those that are not, why the folder cannot be
         written, "" if it can, and its tree.
         """
         only = {tuple(place) for place in mark["only"]}
         target = flatten(self.store, mark["tree"])
-        before = flatten(self.store, mark["before"])
-        now = flatten(self.store, self.folder.scan(state, everything=True))
+        before = flatten(self.store, mark["before"], left=True)
+        now = flatten(self.store, self.folder.scan(state, everything=True), left=True)
+        free = only & left_alone(now, before, target)
         refusal = ""
         try:
-            self.folder.restore(state, mark["tree"], mark, only & left_alone(now, before, target))
+            self.folder.restore(state, mark["tree"], mark, free, given_up)
         except OSError as error:  # it stays so: what is left to do is not tried for ever
             if error.errno not in READ_ONLY:
                 raise
             refusal = error.strerror or "not permitted"
         after = self.folder.scan(state)
-        now = flatten(self.store, after)
+        now = flatten(self.store, after, left=True)
         known = Merge(flatten(self.store, state["base"], left=True))
         applied, left = 0, []
         for place in sorted(
@@ -398,10 +410,10 @@ class Layer:
         discarded, left = 0, []
         changes = self._changes(base, now, folders=True)
         for item in in_order(replace(one, before=one.after, after=one.before) for one in changes):
-            if is_left(item.after) or not _is_chosen(item.place, chosen):
+            if not _is_chosen(item.place, chosen):
                 continue
             is_file = "d" not in ((item.after or item.before or [""])[0],)
-            if target.take(item.place, item.after, known):
+            if not is_left(item.after) and target.take(item.place, item.after, known):
                 discarded += is_file
             elif is_file:
                 left.append(item.place)

@@ -182,7 +182,7 @@ class Operations:
         """
         with self._held() as state:
             before = state.get("tree")
-            after = self.root.scan(state)
+            after, newly = self.root.scan(state), [*self.root.scanner.newly]
             taken = self.guard.take_back(began_ms) if self.guard and began_ms is not None else []
             if taken:
                 after = self.root.scan(state)
@@ -192,36 +192,48 @@ class Operations:
                 state["call"] = {"id": call, "tree": after}
             rows = self._note(state, session, after)
             self.root.save_stats()
-            found = {"before": before, "after": after} | self._changed(rows)
+            found = {"before": before, "after": after} | self._changed(rows, newly)
             if taken:
                 found["taken_back"] = [text_of(place) for place in taken[:MAX_CHANGED]]
             return found
 
     def restore(
-        self, session: str, tree: str, start: str | None = None, after: str | None = None
+        self,
+        session: str,
+        tree: str,
+        start: str | None = None,
+        after: str | None = None,
+        paths: list[str] | None = None,
     ) -> dict[str, Any]:
         """Make the files what a tree says; return {tree, replaced, changed_count, blocked?}.
 
         `start`: the tree that the session began with, for an overlay (Layer.find_base). `after`:
         undo only what made this tree of `tree`; raises `moved` if it was changed again since.
+        `paths`: only these, each also where something is that no tree has.
         `replaced`: the tree that was there, recorded first. `blocked`: files that could not be made
         since something that is left out of trees is in their place; `tree` is then what there is.
         """
+        if after is not None and paths is not None:
+            raise WorkspaceError("invalid", "after and paths are two ways to name a part: use one")
         self._complete(tree)
         with self._changing(finish=False) as state:
-            if after is None:
-                aim, only = self._aim(state, tree), None
-            else:
+            only: frozenset[Place] | None = None
+            given_up = frozenset(_places(paths) or ())
+            if after is not None:
                 aim, only = self._undone(state, tree, after)
-            facts = {"start": start, "goal": tree} if after is None else {}
-            done = self.root.restore(state, aim, facts, only)
+            elif paths is not None:
+                aim, only = self._with_places(state, tree, given_up)
+            else:
+                aim = self._aim(state, tree)
+            facts = {"start": start, "goal": tree} if only is None else {}
+            done = self.root.restore(state, aim, facts, only, given_up)
             state.pop("restoring", None)
-            if self.layer and after is None:
+            if self.layer and only is None:
                 self.layer.find_base(state, tree, start)
-            if aim != tree and after is None:  # its rules may ignore what it has besides
+            if aim != tree and only is None:  # its rules may ignore what it has besides
                 done.tree = self.root.scan(state)
             state["tree"] = aim
-            self._note(state, session, done.tree, always=True, restored=after is None)
+            self._note(state, session, done.tree, always=True, restored=True)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
             found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))
             if done.blocked:
@@ -569,6 +581,18 @@ class Operations:
                 raise WorkspaceError("moved", text, tree=state.get("tree"))
         return self._built(tree), frozenset(item.place for item in rows)
 
+    def _with_places(
+        self, state: dict[str, Any], tree: str, places: frozenset[Place]
+    ) -> tuple[str, frozenset[Place]]:
+        """Return what is there with some places as in a tree, and the places that so change."""
+        there = flatten(self.store, self.root.scan(self._finish(state)), left=True)
+        target, model = Merge(there), flatten(self.store, tree)
+        for place in sorted(places, key=len):
+            entry_at(self.store, tree, place)
+            if not target.take(place, model[place], model):
+                raise WorkspaceError("conflict", f"{text_of(place)} is a folder, or in a file")
+        return self._built(target), places | (target.flat.keys() - there.keys())
+
     def _built(self, tree: Merge) -> str:
         found = build(self.store, tree.flat)
         self.store.settle()
@@ -635,7 +659,7 @@ class Operations:
                 aim.take(place, there[place], there)
         return self._built(aim)
 
-    def _changed(self, rows: list[Difference]) -> dict[str, Any]:
+    def _changed(self, rows: list[Difference], newly: list[Place]) -> dict[str, Any]:
         changed, left = [], dict[Place, str]()
         for item in rows:
             if is_left(item.after):
@@ -647,6 +671,9 @@ class Operations:
                 item = replace(item, after=None)
             if of_files := item.of_files():
                 changed.append(of_files)
+        for place in newly:
+            if place[:-1] not in left:
+                left.setdefault(place, self.root.scanner.reason(place))
         now = [{"path": text_of(place), "reason": left[place]} for place in left if left[place]]
         return {
             "changed": [_change(item) for item in changed[:MAX_CHANGED]],

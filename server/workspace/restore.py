@@ -3,7 +3,8 @@
 What is there has been recorded before (scan.py), so nothing is lost at any moment: a file is
 written beside its place under a name that the next scan removes, and renamed; removals come last.
 Only what both trees know is changed or removed. What one of them left out is made where nothing is,
-and else left as it is. A file that changed since it was scanned is not replaced.
+and else left as it is, unless a person gives it up: nothing keeps what is there. A file that
+changed since it was scanned is not replaced.
 """
 
 from __future__ import annotations
@@ -78,6 +79,14 @@ class Folders:
             return error.errno not in GONE
         return True
 
+    def can_read(self, place: Place) -> bool:
+        """Return whether a file that can be read is at a place."""
+        try:
+            os.close(os.open(place[-1], FILE, dir_fd=self.at(place[:-1])))
+        except OSError:
+            return False
+        return True
+
     def forget(self, place: Place) -> None:
         """Close a folder that goes away, and those in it."""
         for other in [other for other in self._open if other[: len(place)] == place]:
@@ -107,11 +116,13 @@ def plan(
     after: str,
     only: Set[Place] | None = None,
     first: Left | None = None,
+    given_up: Set[Place] = frozenset(),
 ) -> Plan:
     """Return what makes the tree `before` the tree `after`, at all places or `only` at some.
 
     At those what `after` has no entry for goes, whatever its rules ignore. `first`: what was left
-    out when the restore began is not touched, although it is recorded since.
+    out when the restore began is not touched, although it is recorded since. `given_up`: what is
+    removed there although `before` left it out.
     """
     found = Plan()
     for item in differences(store, before, after, folders=True, unknown=True, strict=True):
@@ -120,6 +131,9 @@ def plan(
         old, new, place = item.before, item.after, item.place
         if is_left(new) and only is not None:
             new = None
+        if old and not new and place in given_up:
+            found.obsolete.append((place, old))
+            continue
         if is_left(old) or is_left(new):
             found.left, old = True, None
         if is_left(new):
@@ -157,10 +171,14 @@ class Restore:
         draft: str,
         stamps: Callable[[Place], Stamp | None],
         step: Step = no_step,
+        given_up: Set[Place] = frozenset(),
     ) -> None:
-        """`draft`: name of a temporary file; `stamps`: what files were like when scanned."""
+        """`draft`: name of a temporary file; `stamps`: what files were like when scanned.
+
+        `given_up`: where also a file that the scan left out is replaced.
+        """
         self.top, self.store = top, store
-        self.draft, self.stamps, self.step = draft, stamps, step
+        self.draft, self.stamps, self.step, self.given_up = draft, stamps, step, given_up
         self.blocked: list[Place] = []  # could not be made: something left out is in the way
         self.changed = False  # a file was changed meanwhile, so it was left
         self._folders = Folders(top)
@@ -208,6 +226,9 @@ class Restore:
         self.step("folder")
         try:
             above = self._writable(place[:-1])
+            if place in self.given_up:
+                with suppress(OSError):
+                    os.unlink(place[-1], dir_fd=above)
             try:
                 os.mkdir(place[-1], 0o700 | mode, dir_fd=above)
                 self._opened_up[place] = mode
@@ -229,7 +250,7 @@ class Restore:
                 raise
             self.blocked.append(place)
             return
-        if before is None and self._is_taken(above, place, entry):
+        if before is None and place not in self.given_up and self._is_taken(above, place, entry):
             return
         if before and before[0] == "f" and entry[0] == "f" and before[2:] == entry[2:]:
             if self._is_as_scanned(above, place) and _set_file_mode(above, place[-1], entry[1]):
@@ -295,6 +316,8 @@ class Restore:
         except FileNotFoundError:
             return True
         seen = self.stamps(place)
+        if seen is None and place in self.given_up:
+            return True
         if seen is None:
             self.blocked.append(place)
             return False

@@ -79,13 +79,15 @@ class Root:
         tree: str,
         facts: dict[str, Any] | None = None,
         only: Set[Place] | None = None,
+        given_up: Set[Place] = frozenset(),
     ) -> Outcome:
         """Make the folder what a tree says. The caller holds the lock exclusively.
 
         `state` is saved with the mark before anything changes; `facts` are kept in it. The caller
         removes the mark when it saves what the state is then. Raises OSError or WorkspaceError with
         the mark in place. With `only`, other places are not touched, and neither is what others
-        change meanwhile; without, it is recorded and replaced.
+        change meanwhile; without, it is recorded and replaced. `given_up`: some of `only`, where
+        also what no tree has is replaced.
         """
         nonce = state.get(self.mark, {}).get("nonce") or secrets.token_hex(16)
         replaced = ""
@@ -93,7 +95,7 @@ class Root:
         first: Left | None = None
         for number in range(ROUNDS):
             now = self.scan({self.mark: {"nonce": nonce}}, everything=True)
-            todo = plan(self.store, now, tree, only, first)
+            todo = plan(self.store, now, tree, only, first, given_up)
             first = first or Left(self.store, now)
             replaced = replaced or now
             if todo.is_empty:
@@ -106,7 +108,9 @@ class Root:
                 self.state.settle()
                 self.step("marked")
             is_whole = not todo.left and not self.scanner.left_out()
-            work = Restore(self.top, self.store, TEMPORARY + nonce, self.scanner.stamp, self.step)
+            work = Restore(
+                self.top, self.store, TEMPORARY + nonce, self.scanner.stamp, self.step, given_up
+            )
             work.perform(todo)
             blocked += [place for place in work.blocked if not first.knows(place)]
             more = [place for place in work.blocked if first.knows(place)]

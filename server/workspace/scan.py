@@ -45,6 +45,7 @@ from .watch import Watch
 
 READS = 3  # of a file that changes while it is read
 NAMED = 10  # paths of a kind in left_out
+MAX_NEWLY = 100  # names that are noted when they are left out
 MAX_LINKED = 1_000  # files with several names, which are looked at each time
 SLACK_NS = 20_000_000  # granularity of the clock of files
 COARSE_NS = 2_000_000_000  # of FAT, and the like with whole seconds
@@ -160,6 +161,7 @@ class Scanner:
         self.is_guarded = False  # what programs run is looked for where rules ignore, too
         self.temporary = ""  # prefix of names that a restore left, which are removed
         self.hashed = 0  # files that were read
+        self.newly: list[Place] = []  # the first that the last scan left out and none before
         self._root = Folder()
         self._old: dict[str, Any] = known or {}
         self._linked: dict[Place, set[str]] = {}
@@ -181,6 +183,7 @@ class Scanner:
         self._budget = Budget(self.limits.steps)
         self._unseen = 0
         self._scans += 1
+        self.newly.clear()
         if everything or not self._scan_changes():
             for self._is_unruled in (False, True):
                 self._linked.clear()
@@ -557,6 +560,8 @@ class Scanner:
 
     def _leave(self, folder: Folder, place: Place, name: str, reason: str) -> None:
         if folder.left.get(name) != reason:
+            if name not in folder.left and self._scans > 1 and len(self.newly) < MAX_NEWLY:
+                self.newly.append((*place, name))
             self._drop(folder, place, name)
             folder.left[name], folder.tree = reason, ""
 

@@ -337,7 +337,9 @@ class Followed(Case):
         server.model.script = turns()
         done, _ = await server.post(self.back(second, 4, "else"))
         self.assertEqual(done["status"], "completed")
-        self.assertEqual(done["workspace"]["restored"]["blocked"], ["ignored"])
+        restored = done["workspace"]["restored"]
+        self.assertEqual(restored["blocked"], ["ignored"])
+        self.assertNotEqual(restored["goal"], restored["to"])
         self.assertEqual(stand_of(done), here.tree)
         self.assertEqual(server.workspaces.log.count("restore"), 1)
 

@@ -631,6 +631,18 @@ class Folders(Case):
                 moved = self.ask("POST", "/workspaces/again/restore", undo)
                 self.refused(moved, 409, "workspace_moved")
 
+    def test_a_part_of_a_tree(self) -> None:
+        at = "/workspaces/part"
+        for text in (b"1", b"2"):
+            tree = self.put("a", text, "part").json["before"]
+            self.put("b", text, "part")
+        self.put(".gitignore", b"a", "part")
+        told = self.ask("POST", f"{at}/restore", {"tree": tree, "paths": ["a"]})
+        self.assertEqual((told.status, told.json.get("blocked")), (200, None), told.body)
+        self.assertEqual((self.get("a", "part").body, self.get("b", "part").body), (b"1", b"2"))
+        refused = self.ask("POST", f"{at}/restore", {"tree": tree, "paths": ["none"]})
+        self.refused(refused, 404, "file_not_found")
+
     def test_no_such_folder(self) -> None:
         for name, code in (("nope", "folder_unknown"), ("../home", "folder_unknown")):
             self.refused(self.get("file", query={"folder": name}), 422, code)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from server.workspace.errors import WorkspaceError
 from server.workspace.left_out import Left
 from server.workspace.objects import ObjectStore
 from server.workspace.restore import Step
@@ -72,6 +73,11 @@ CASES = {
         lambda top: write(top, {"z/.gitignore": ".gitignore\nlog\n"}),
         {},
         now={"z/.gitignore": "ignored", "z/log": "ignored"},
+    ),
+    "a file beside the rules that ignore it": Leaving(
+        lambda top: write(top, {".gitignore": ".gitignore\nnew\n", "new": "n", "z/new": "n"}),
+        {},
+        now=dict.fromkeys((".gitignore", "new", "z/new"), "ignored"),
     ),
     "the count": Leaving(
         lambda top: write(top, {"0": "", "1": ""}),
@@ -303,6 +309,65 @@ class NoDeletion(Case):
         self.assertEqual(run.perform("record", {"session": "s"})["after"], done["tree"])
 
 
+class GivenUp(Case):
+    """What is in the way of a tree, and in none, stays until it is named."""
+
+    def test_only_what_is_named_is_replaced(self) -> None:
+        limits = Limits(file_bytes=50)
+        for name, change, paths in (
+            ("ignored", {".gitignore": ".env\n", ".env": "KEY=2"}, [".env"]),
+            ("large", {"z/log": "x" * 100}, ["z/log"]),
+            ("a pipe", {"a.txt": None}, ["a.txt"]),
+            ("a file in place of a folder", {".gitignore": "z\n", "z": "mine"}, ["z", "z/log"]),
+        ):
+            with self.subTest(name):
+                self.setUp()
+                run = self.operations(limits)
+                write(self.files, MINE | {"other": "1"})
+                first = run.perform("record", {"session": "s"})["after"]
+                then = read(self.files)
+                shutil.rmtree(self.files / "z")
+                for path, text in change.items():
+                    if text is None:
+                        (self.files / path).unlink()
+                        os.mkfifo(self.files / path)
+                    else:
+                        write(self.files, {path: text})
+                write(self.files, {"other": "2"})
+                about = {"session": "s", "tree": first}
+                blocked = run.perform("restore", about)["blocked"]
+                self.assertLessEqual(set(paths), set(blocked))
+                there = read(self.files)
+                for path in change.keys() - {".gitignore"}:
+                    self.assertNotEqual(there.get(path.encode()), then[path.encode()])
+                write(self.files, {"other": "3"})
+                done = run.perform("restore", about | {"paths": blocked})
+                self.assertNotIn("blocked", done)
+                wanted = then | {b"other": (*then[b"other"][:2], b"3")}
+                self.assertEqual(read(self.files), wanted)
+                self.assertEqual(run.perform("record", {"session": "s"})["after"], done["tree"])
+
+    def test_what_the_tree_does_not_have_is_refused(self) -> None:
+        run = self.operations()
+        write(self.files, {"a": "1"})
+        first = run.perform("record", {"session": "s"})["after"]
+        write(self.files, {"b/c": "mine"})
+        for path, about, code in (
+            ("none", {}, "not_found"),
+            ("../x", {}, "outside"),
+            ("a", {"after": first}, "invalid"),
+        ):
+            with self.assertRaises(WorkspaceError) as caught:
+                run.perform("restore", {"session": "s", "tree": first, "paths": [path], **about})
+            self.assertEqual(caught.exception.code, code)
+        (self.files / "a").unlink()
+        write(self.files, {"a/b": "mine"})
+        with self.assertRaises(WorkspaceError) as caught:
+            run.perform("restore", {"session": "s", "tree": first, "paths": ["a"]})
+        self.assertEqual(caught.exception.code, "conflict")
+        self.assertEqual((self.files / "a/b").read_text(), "mine")
+
+
 class Overlay(Case):
     """What an overlay left out: said, no addition, and never over what the folder has."""
 
@@ -317,23 +382,37 @@ class Overlay(Case):
         write(self.files, {"big": "small", "new": "n", "huge": "x" * 200, ".gitignore": ""})
         (self.files / "gone").unlink()
         found = self.run_.perform("status", {})
-        said = {row["path"]: (row["change"], row.get("conflict", False)) for row in found["files"]}
+        said = {row.pop("path"): row for row in found["files"]}
+        unkept = {"conflict": True, "unkept": True}
         wanted = {
-            ".gitignore": ("modified", False),
-            "big": ("modified", True),
-            "new": ("added", False),
+            ".gitignore": {"change": "modified", "bytes": 0},
+            "big": {"change": "modified", "bytes": 5, **unkept},
+            "gone": {"change": "deleted", **unkept},
+            "new": {"change": "added", "bytes": 1},
         }
         self.assertEqual(said, wanted)
         self.assertEqual(found["left_out"]["large"], ["big", "gone", "huge"])
 
-    def test_what_nothing_kept_is_not_replaced(self) -> None:
+    def test_what_nothing_kept_is_replaced_and_removed_only_by_name(self) -> None:
         write(self.files, {"big": "small", "new": "n"})
+        (self.files / "gone").unlink()
         done = self.run_.perform("apply", {})
-        self.assertEqual((done["applied"], done["conflicts"]), (1, ["big"]))
-        done = self.run_.perform("apply", {"force": True})
-        self.assertEqual((done["applied"], done["left"]), (0, ["big"]))
-        self.assertEqual((self.folder / "big").read_text(), "x" * 100)
-        self.assertEqual((self.folder / "new").read_text(), "n")
+        self.assertEqual((done["applied"], done["conflicts"]), (1, ["gone", "big"]))
+        for about, left in ({"force": True}, ["gone", "big"]), ({"paths": ["big", "gone"]}, []):
+            done = self.run_.perform("apply", about)
+            self.assertEqual((done["applied"], done["left"]), (0, left))
+            for name in ("big", "gone"):
+                self.assertEqual((self.folder / name).read_text(), "x" * 100)
+        done = self.run_.perform("apply", {"force": True, "paths": ["big", "gone"]})
+        self.assertEqual((done["applied"], done["left"]), (2, []))
+        self.assertEqual(read(self.folder), read(self.files))
+        self.assertEqual(self.run_.perform("status", {})["files"], [])
+
+    def test_what_a_discard_cannot_bring_is_said(self) -> None:
+        write(self.files, {"big": "small", "new": "n"})
+        (self.files / "gone").unlink()
+        done = self.run_.perform("discard", {})
+        self.assertEqual((done["discarded"], sorted(done["left"])), (1, ["big", "gone"]))
 
     def test_what_rules_ignored_is_applied_where_nothing_is(self) -> None:
         """The layer takes a rule away: what it made comes to the folder, what is there stays."""

@@ -18,6 +18,8 @@ yaa.define('i18n/files-en', [], () => (
     'files.missing': 'This server does not have the files as they stand here. The next run asks for them, and this page can upload its copies.',
     'files.behind': 'Shown are the files as this point of the conversation left them. On the server they are at another one; the next run takes them back.',
     'files.takeBack': 'Take them back now',
+    'files.inWay': 'Not brought back: {files}. What is there now is recorded nowhere, and would be gone for good.',
+    'files.giveUp': 'Replace it',
     'files.outside': 'Others changed {n, plural, one {# file} other {# files}} of this folder during the last run.',
     'files.readOnly': 'These files cannot be changed here.',
 
@@ -152,6 +154,7 @@ yaa.define('i18n/files-en', [], () => (
     'layer.conflictText': 'This file has changed in the folder too. Applying it puts this text in the place of that one.',
     'layer.conflictTitle': '{n, plural, one {# file has changed in the folder too} other {# files have changed in the folder too}}',
     'layer.conflictAsk': 'Applied, the layer’s text takes the place of what is in the folder.',
+    'layer.unkeptText': 'What the folder has here is recorded nowhere, as it is large or ignored. Applied, it is gone for good.',
     'layer.runs': 'runs on your machine',
     'layer.runsText': 'Programs on your machine run this file or obey it without asking you: git, your shell, an editor. Apply it only if you know what each line does.',
     'layer.leads_out': 'leads out of the folder',

@@ -18,6 +18,8 @@ yaa.define('i18n/files-zh', [], () => (
     'files.missing': '此服务器没有此处状态的文件。下次运行会请求这些文件，届时本页可以上传副本。',
     'files.behind': '这里显示的是对话此处的文件。服务器上的文件处于另一状态；下次运行会把它们恢复到此处。',
     'files.takeBack': '立即恢复',
+    'files.inWay': '未恢复：{files}。那里现有的内容没有任何记录，替换后将无法找回。',
+    'files.giveUp': '替换',
     'files.outside': '上次运行期间，此文件夹中有 {n} 个文件被其他方式改动。',
     'files.readOnly': '这里的文件不能修改。',
 
@@ -152,6 +154,7 @@ yaa.define('i18n/files-zh', [], () => (
     'layer.conflictText': '此文件在原文件夹中也有改动。应用后会以这里的内容覆盖。',
     'layer.conflictTitle': '{n} 个文件在原文件夹中也有改动',
     'layer.conflictAsk': '应用后，暂存层的内容会覆盖原文件夹中的内容。',
+    'layer.unkeptText': '文件夹中此处的内容过大或被忽略，没有任何记录。应用后将无法找回。',
     'layer.runs': '会在你的电脑上运行',
     'layer.runsText': '你电脑上的程序（git、shell、编辑器）会不经询问就运行或遵从此文件。只有清楚每一行的作用时才应用。',
     'layer.leads_out': '指向文件夹之外',

@@ -106,7 +106,7 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
       status: () => ask('status'),
       apply: (paths, force, tree) => post('apply', { paths, force: force || undefined, tree }), // what is undefined is left out
       discard: (paths, tree) => post('discard', { paths, tree }),
-      restore: (tree, after) => post('restore', { tree, after }),
+      restore: (tree, after, paths) => post('restore', { tree, after, paths }),
       archive: async ({ tree, paths } = {}) => (await api.request(address('archive', { tree, path: paths }), { silence: SILENCE_MS })).blob(),
     }
   }

@@ -162,6 +162,12 @@ class Oracle:
     ) -> None:
         disk = after[0]
         blocked = answer.get("blocked", ())
+        if arguments.get("paths"):
+            self._check_chosen(arguments, before[0], disk)
+            self._check_given_up(arguments, blocked, disk)
+            self._check_entries(answer["tree"], disk)
+            self._remember(answer["tree"], disk)
+            return
         for path in sorted(self._moments.get(arguments["tree"], set()) & before[0].keys()):
             if path not in disk:
                 self.note("gone", f"restore removed {path}, which was there then")
@@ -176,6 +182,14 @@ class Oracle:
                 self.note("stale", f"{path} is not as in the tree that was restored")
         self._check_entries(answer["tree"], disk)
         self._remember(answer["tree"], disk)
+
+    def _check_given_up(self, arguments: Json, blocked: Iterable[str], disk: Disk) -> None:
+        """What a person named is as in the tree."""
+        aim = self._trees.read(arguments["tree"])
+        self._unmade -= set(arguments["paths"])
+        for path in sorted(aim.keys() & set(arguments["paths"])):
+            if _entry(disk.get(path)) != aim[path] and not _is_below(path, blocked):
+                self.note("stale", f"{path} was named, and is not as in the tree")
 
     def _check_refresh(
         self, _arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]
@@ -207,7 +221,7 @@ class Oracle:
             return
         for path in sorted(layer.keys() | real.keys()):
             mine, theirs = layer.get(path), real.get(path)
-            if theirs != self._looked.get(path) or path in listed:
+            if theirs != self._looked.get(path) or path in listed or self._is_ahead(path, mine):
                 continue
             if _entry(mine) != _entry(theirs) and "d" not in (_kind(mine), _kind(theirs)):
                 self.note("status", f"{path} differs from the folder, and is not listed")
@@ -226,9 +240,15 @@ class Oracle:
             mine, theirs = after[0].get(path), after[1].get(path)
             if theirs != self._looked.get(path) and theirs == before[1].get(path):
                 continue  # the person changed it, and the layer does not know yet
+            if self._is_ahead(path, mine):
+                continue
             if _entry(mine) != _entry(theirs) and not _is_below(path, said):
                 if "d" not in (_kind(mine), _kind(theirs)):
                     self.note("status", f"apply left {path} as it was and does not say so")
+
+    def _is_ahead(self, path: str, mine: Row | None) -> bool:
+        """Return whether the folder has what the copy never had; the next run takes it over."""
+        return mine is None and path not in self._shared
 
     def _check_discard(
         self, arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]

@@ -212,7 +212,12 @@ class World:
                 self._look()
             about: Json = {"from": goal, "to": "now"}
             self._ask("diff", **about)
-            self._keep(self._ask("restore", session=SESSION, tree=goal).get("tree"))
+            done = self._ask("restore", session=SESSION, tree=goal)
+            self._keep(done.get("tree"))
+            if (blocked := done.get("blocked")) and int(place) % 2:  # the person gives it up
+                released = frozenset(_below(self._disks()[0], blocked))
+                about = {"session": SESSION, "tree": goal, "paths": blocked}
+                self._keep(self._ask("restore", released, **about).get("tree"))
             if self.real:
                 self._refresh()
 
@@ -252,6 +257,10 @@ class World:
 
     def _apply_force(self) -> None:
         self._apply(force=True)
+        seen = self._status()
+        rows = [row["path"] for row in seen.get("files", ()) if row.get("unkept")]
+        if rows:  # each is named
+            self._apply(rows, force=True)
 
     def _discard(self, paths: list[str] | None = None) -> None:
         seen = self._status()

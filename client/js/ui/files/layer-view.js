@@ -96,7 +96,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         try {
           const { diff } = await shared.routes().diff('base', shown, path)
           known = true
-          const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t('layer.conflictText') : ''].filter(Boolean)
+          const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t(file.unkept ? 'layer.unkeptText' : 'layer.conflictText') : ''].filter(Boolean)
           fill(place, said.map((words) => h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, words))),
             diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
             h('div.files-bar', null, h('span.gap'),
@@ -129,7 +129,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       }
       const dialog = openDialog({
         title: t('layer.conflictTitle', { n: conflicts.length }),
-        body: h('div.group', null, h('p', null, t('layer.conflictAsk')), h('ul.file-list', null, conflicts.map((file) => h('li', null, mark(file.change), h('bdi.path', null, names.visible(file.path)))))),
+        body: h('div.group', null, h('p', null, t(conflicts.some((file) => file.unkept) ? 'layer.unkeptText' : 'layer.conflictAsk')), h('ul.file-list', null, conflicts.map((file) => h('li', null, mark(file.change), h('bdi.path', null, names.visible(file.path)))))),
         buttons: [dialogButton(t('rename.cancel'), () => dialog.close()), rest.length ? dialogButton(t('layer.applyRest', { n: rest.length }), go(rest, false)) : null, dialogButton(t('layer.force'), go(given, true), 'danger')],
       })
     }

@@ -3,10 +3,10 @@
 
 yaa.define('ui/files/panel', [
   'ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/file-tree', 'ui/files/file-view', 'ui/files/changes-view',
-  'ui/files/layer-view', 'ui/files/uploads', 'ui/files/file-list', 'core/workspace-stand', 'core/file-changes', 'css/files', 'css/tools',
+  'ui/files/layer-view', 'ui/files/uploads', 'ui/files/file-list', 'core/workspace-stand', 'core/file-changes', 'core/file-names', 'css/files', 'css/tools',
 ], (
   { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView }, { size, leftWords },
-  { standOf }, { changesOf },
+  { standOf }, { changesOf }, { visible },
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** @typedef {import('./files').Shared} Shared */
@@ -26,6 +26,7 @@ yaa.define('ui/files/panel', [
     let asked = 0
     /** The server has said nothing for a while. */
     let silent = false
+    /** What was in the way when this page brought files back. @type {any} */ let inWay = null
     /** What of the open session is not kept in this browser. */
     let unkept = { id: '', count: 0, bytes: 0 }
     /** @type {Element | null} */ let before = null
@@ -188,7 +189,9 @@ yaa.define('ui/files/panel', [
       if (outside > 0) said.push([t('files.outside', { n: outside }), 'ask'])
       if (info?.recorded === false) said.push([t('files.unrecorded', { reason: info.reason ?? '' }), 'ask'])
       if (past) said.push([t(at ? 'files.past' : 'files.pastNothing'), 'ask'])
-      if (behind) said.push([t('files.behind'), 'ask', h('button.button.small', { type: 'button', onclick: takeBack }, t('files.takeBack'))])
+      if (behind) said.push([t('files.behind'), 'ask', h('button.button.small', { type: 'button', onclick: () => takeBack({}) }, t('files.takeBack'))])
+      const { goal, blocked } = wayOf()
+      if (goal && Array.isArray(blocked) && blocked.length) said.push([t('files.inWay', { files: blocked.map((one) => visible(String(one))).join(', ') }), 'ask', h('button.button.small.danger', { type: 'button', onclick: () => takeBack(wayOf()) }, t('files.giveUp'))])
       if (unkept.count && unkept.id === shared.session().id) said.push([t('copies.left', { n: unkept.count, size: size(unkept.bytes) }), ''])
       if (leftWords(leftOut)) said.push([t('left.said', { what: leftWords(leftOut) }), ''])
       if (Array.isArray(leftOut.rules)) said.push([t('left.rules', { files: leftOut.rules.join(', ') }), 'ask'])
@@ -198,13 +201,18 @@ yaa.define('ui/files/panel', [
       fill(notice, said.map(([words, tone, more]) => h('p.notice', tone ? { 'data-tone': tone } : null, icon(tone ? 'alert' : 'file'), h('span', null, words), more)))
     }
 
-    /** Take the files to where the conversation stands, now. */
-    async function takeBack() {
-      const { tree: to } = pointOf()
-      if (!to) return
+    /** What the last restore left, since no tree has what is there: its own, or that of the run. @returns {any} */
+    const wayOf = () => (inWay?.of === restoredKey() ? inWay : shared.session().workspace?.restored ?? {})
+    const restoredKey = () => JSON.stringify([shared.session().id, shared.session().workspace?.restored])
+
+    /** Take the files to where the conversation stands, now; or only `blocked` ones, which the person gives up. @param {any} way */
+    async function takeBack({ goal = pointOf().tree, blocked }) {
+      if (!goal) return
       try {
-        const { routes, changed } = target()
-        await changed(await routes.restore(to))
+        const [of, { routes, changed }] = [restoredKey(), target()]
+        const answer = await routes.restore(goal, undefined, blocked)
+        inWay = { of, goal, blocked: answer.blocked }
+        await changed(answer)
       } catch (error) {
         files.failed(error)
       }
