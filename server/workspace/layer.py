@@ -429,7 +429,7 @@ class Layer:
 
     def _base(self, state: dict[str, Any]) -> str:
         if "base" not in state:
-            raise WorkspaceError("not_found", "the overlay was not filled yet")
+            raise WorkspaceError("not_found", "nothing was done in the folder yet")
         return str(state["base"])
 
     # -- fill
