@@ -151,6 +151,7 @@ class Reference(unittest.TestCase):
             http_model.REQUEST_CHANGED,
             decoder.ANSWER_UNREAD,
             decoder.ANSWER_EMPTY,
+            decoder.CALL_UNREAD,
         }
         self.assert_rows("session.md", "Warning", warnings)
 

@@ -158,13 +158,14 @@ _SILENCE: dict[Ending, str] = {
     "filter": "a filter of the provider's stopped it",
 }
 
-ANSWER_UNREAD, ANSWER_EMPTY = "answer_unread", "answer_empty"  # codes of `run.warnings`
+# codes of `run.warnings`
+ANSWER_UNREAD, ANSWER_EMPTY, CALL_UNREAD = "answer_unread", "answer_empty", "call_unread"
 MOST_OF_NOTHING = 16  # tokens of an answer that is empty: its end mark, a blank line
 MARKED = "marks"  # reasoning.field of reasoning that the model marked in its text
 
 Piece = tuple[str, str]
 Take = Callable[[str], object]
-Rescue = Callable[[str], Iterable[tuple[str, str]]]  # names and arguments of calls
+Rescue = Callable[[str], Iterable[tuple[str, str]]]  # names and arguments of calls, or a mark
 
 
 class Delta(NamedTuple):
@@ -223,6 +224,7 @@ class StreamDecoder(ABC):
         self._said = StringIO()
         self._citations = Citations()
         self._untaken: set[str] = set()  # members with contents of a kind that is not read
+        self._unread = ""  # the beginning of a call in the text that is of no known form
         self._answer_id = ""  # the provider's own
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
@@ -304,6 +306,10 @@ class StreamDecoder(ABC):
             text = f"The answer has more than {MAX_OPAQUE} characters of {', '.join(large)}, which"
             text += f" are not kept, so {self._provider.name} may refuse the next request"
             found.append({"code": ANSWER_UNREAD, "message": text})
+        if self._unread:
+            text = f"The model wrote a call that its server did not read: {self._unread!r}."
+            text += " Set the provider's tool_mode to text, or let its server parse calls"
+            found.append({"code": CALL_UNREAD, "message": str(browser_safe(text))})
         if not (self._calls.all or self._said.tell()):
             text = f"{self._provider.name} ended its answer without a text or a call"
             found.append({"code": ANSWER_EMPTY, "message": text})
@@ -454,6 +460,9 @@ class StreamDecoder(ABC):
             self._emit_text(half)
         if not self._calls.all and not cut:
             for name, arguments in self._rescue(self._said.getvalue()):
+                if not name:
+                    self._unread = arguments
+                    return
                 call, opened = self._calls.begin(name)
                 self._out += [*opened, *self._calls.add(call, arguments)]
 

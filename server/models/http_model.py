@@ -41,7 +41,7 @@ from .quirks import (
 )
 from .request_text import body_text
 from .retry import RetryPolicy, Sleep, attempts, retry_after
-from .text_tools.parser import no_calls, text_calls
+from .text_tools.marked_calls import no_calls, text_calls
 from .vendors import Provider
 
 _FAILURES = {

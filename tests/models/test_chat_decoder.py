@@ -15,7 +15,8 @@ from server.models.chat_decoder import Decoder
 from server.models.decoder import Scanner, StreamReader
 from server.models.failure import Failure
 from server.models.text_tools import history
-from server.models.text_tools.parser import JsonReply, TagScanner, rescue
+from server.models.text_tools.marked_calls import rescue
+from server.models.text_tools.parser import JsonReply, TagScanner
 
 from .fakes import check_brackets, message, options, provider, said, tool
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...json_types import Json
@@ -75,7 +74,7 @@ class LinePosition:
 #
 # `<tool_call>{"name": …, "arguments": {…}}</tool_call>` and `<action>` with the same content
 # (Hermes models, AutoAi prompts) are calls too, and the marks of such prompts are read
-# (models/text_tools/parser.py).
+# (see MARKS).
 
 Piece = tuple[str, str]
 
@@ -290,37 +289,11 @@ def _call(name: str, arguments: str) -> list[Piece]:
 
 
 # -- prose ----------------------------------------------------------------------------------------
-# Find tool calls that a model server has left in the text of an answer.
-#
-# Used at the end of an answer without a call, and by `xml` and `json_reply` for JSON in their text.
-# A call must name an offered tool and be whole; it must be the whole answer or, behind a model's
-# own mark, everything up to its end. Quotes do not count: a mark counts at the beginning of a line
-# and outside of fenced blocks.
-#
-# JSON      {"name": "f", "arguments": {…}}, bare or fenced: small models
-# Hermes    <tool_call>{"name": "f", "arguments": {…}}</tool_call>
-# Qwen      <tool_call> <function=f> <parameter=a>1</parameter> </function> </tool_call>, where the
-#           opening tag is missing in one of five (ollama issues 16686, 18530, 17742)
-# Mistral   [TOOL_CALLS]f{…}, with [CALL_ID]… and [ARGS] in front of the object, or a list of JSON
-#           (OpenAI-DotNet issue 477, tabbyAPI issue 314)
+# JSON and values in the text of an answer.
 
 Found = tuple[str, str]  # name and arguments
 
 _FENCE = re.compile(r"```[a-zA-Z_]*[ \t\r]*\n")
-_MOST = 256 * 1024  # characters of the longest answer that is searched
-_MARK = re.compile(r"<tool_call>|<function=|\[TOOL_CALLS\]")
-_MARKS = 20  # marks that are tried as the beginning of the calls: a text may mention some
-_TAGS = re.compile(r"(?:<tool_call>\s*)?<function=([^<>\n]+)>")
-_PARAMETER = re.compile(
-    r"\s*<parameter=([^<>\n]+)>(.*?)</parameter>(?=\s*(?:<parameter=|</function>))", re.DOTALL
-)
-_TAGS_END = re.compile(r"\s*</function>")
-_JSON = re.compile(
-    r"(?:<tool_call>|\[TOOL_CALLS\]\s*(?:([^\s\[\]{}]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\])?)?)\s*"
-)
-_CLOSED = re.compile(r"\s*(?:</tool_call>\s*)?")
-_scan = json.JSONDecoder().raw_decode
-
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
@@ -332,56 +305,6 @@ _WORDS_FOR_TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
-
-
-def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
-    """Return the calls in an answer as (name, arguments).
-
-    `tools`: by name, the schemas of their parameters.
-    """
-    if not may_end_in_call(text):
-        return []
-    if call := read_whole_call(text, tools):
-        return [call]
-    passed = 0  # end of the last call: marks before it are inside of it
-    for at in islice(_marks(text), _MARKS):
-        if at >= passed:
-            calls, passed = _calls(text, at, tools)
-            if passed == len(text):
-                return calls
-    return []
-
-
-def text_calls(
-    tools: list[Json], mode: str, spelled: Callable[[str], str]
-) -> tuple[TagScanner | JsonReply | None, Callable[[str], list[Found]]]:
-    """Return what finds calls in a text: while it streams in a mode of text, and at its end.
-
-    `spelled` returns the name that the model was told.
-    """
-    scanner: TagScanner | JsonReply | None = None
-    if mode == "text":
-        scanner = TagScanner(tools)
-    elif tools and mode == "json_schema":
-        scanner = JsonReply([tool["function"]["name"] for tool in tools])
-
-    def find(text: str) -> list[Found]:
-        """Return the calls found in the text of an answer."""
-        if not may_end_in_call(text):
-            return []
-        return rescue(text, {spelled(tool["function"]["name"]): properties(tool) for tool in tools})
-
-    return scanner, find
-
-
-def no_calls(text: str) -> list[Found]:
-    """Return no calls, whatever the text."""
-    return []
-
-
-def may_end_in_call(text: str) -> bool:
-    """Return whether `rescue` would look for calls in this text; most answers end in prose."""
-    return len(text) <= _MOST and text.rstrip()[-1:] in tuple("}]>`")
 
 
 def read_whole_call(text: str, names: Collection[str]) -> Found | None:
@@ -450,62 +373,6 @@ def typed_value(text: str, schema: Any) -> Any:
     if isinstance(value, bool) and bool not in fits:
         return text.strip()
     return value if isinstance(value, fits) else text.strip()
-
-
-def _marks(text: str) -> Iterator[int]:
-    """Yield the offsets at which calls may begin."""
-    lines, seen = LinePosition(), 0
-    for mark in _MARK.finditer(text):
-        lines.go(text[seen : mark.start()])
-        seen = mark.start()
-        if lines.free:
-            yield seen
-
-
-def _calls(text: str, at: int, tools: Mapping[str, Mapping[str, Any]]) -> tuple[list[Found], int]:
-    """Return the calls from `at` on, and the offset behind the last one."""
-    found: list[Found] = []
-    while at < len(text):
-        read = _tags(text, at, tools) if _TAGS.match(text, at) else _json(text, at, tools)
-        if read is None:
-            break
-        calls, at = read
-        found += calls
-        if closed := _CLOSED.match(text, at):
-            at = closed.end()
-    return found, at
-
-
-def _tags(
-    text: str, at: int, tools: Mapping[str, Mapping[str, Any]]
-) -> tuple[list[Found], int] | None:
-    """Return a call in tags and the offset of its end, None if there is none."""
-    begun = _TAGS.match(text, at)
-    if begun is None or (name := begun[1].strip()) not in tools:
-        return None
-    at, values = begun.end(), {}
-    while parameter := _PARAMETER.match(text, at):
-        key = parameter[1].strip()
-        values[key] = typed_value(parameter[2], tools[name].get(key))
-        at = parameter.end()
-    end = _TAGS_END.match(text, at)
-    return ([(name, dumps(values))], end.end()) if end else None
-
-
-def _json(text: str, at: int, names: Collection[str]) -> tuple[list[Found], int] | None:
-    """Return the calls in a JSON object or list and the offset of its end, else None."""
-    begun = _JSON.match(text, at)
-    if begun is None:
-        return None
-    try:
-        _, at = _scan(text, begun.end())
-        value = loads(text[begun.end() : at])
-    except (ValueError, RecursionError, JSONError):
-        return None
-    if begun[1]:
-        value = {"name": begun[1], "arguments": value}
-    calls = [read_call(each, names) for each in (value if isinstance(value, list) else [value])]
-    return ([call for call in calls if call], at) if all(calls) else None
 
 
 # -- json reply -----------------------------------------------------------------------------------

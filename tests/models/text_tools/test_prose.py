@@ -7,7 +7,8 @@ import time
 import unittest
 from typing import Any
 
-from server.models.text_tools.parser import properties, read_whole_call, rescue
+from server.models.text_tools.marked_calls import CALL_MARK, rescue, text_calls
+from server.models.text_tools.parser import properties, read_whole_call
 
 from ..fakes import tool
 
@@ -16,6 +17,72 @@ TOOLS = {"add": properties(ADD), "time": {}}
 JSON = '{"name": "add", "arguments": {"a": 1}}'
 QWEN = "<function=add>\n<parameter=a>\n1\n</parameter>\n</function>"
 ONE = [("add", '{"a":1}')]
+TWO_OF_ADD = [*ONE, ("add", '{"a":2}')]
+# By model: what is before all calls, two calls and what is between them, what is behind
+FORMS: dict[str, tuple[str, str, str, str, str]] = {}
+ALONE = ("JSON", "fenced JSON", "Llama 4", "Gemma")  # these have no mark
+
+
+def form(name: str, one: str, head: str = "", between: str = "", tail: str = "") -> None:
+    FORMS[name] = (head, one, between, one.replace("1", "2"), tail)
+
+
+_ARGS = '{"name": "add", "arguments": {"a": 1}}'
+_INVOKE = '<invoke name="add">\n<parameter name="a">1</parameter>\n</invoke>'
+form("JSON", _ARGS, between="\n")
+form("fenced JSON", f"```json\n{_ARGS}\n```", between="\n")
+form("xLAM", _ARGS, "[TOOL_CALLS][", ", ", "]")
+form("Llama 3.1", _ARGS.replace("arguments", "parameters"), "<|python_tag|>", "; ")
+form("Llama 3", '<function=add>{"a": 1}</function>')
+form(
+    "DeepSeek V3",
+    '<｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n{"a": 1}\n```<｜tool▁call▁end｜>',
+    "<｜tool▁calls▁begin｜>",
+    "\n",
+    "<｜tool▁calls▁end｜>",
+)
+form(
+    "DeepSeek V3.1",
+    '<｜tool▁call▁begin｜>add<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>',
+    "<｜tool▁calls▁begin｜>",
+    "",
+    "<｜tool▁calls▁end｜>",
+)
+form(
+    "DeepSeek V3.2",
+    _INVOKE.replace("invoke", "｜DSML｜invoke")
+    .replace("parameter", "｜DSML｜parameter")
+    .replace('"a"', '"a" string="false"'),
+    "<｜DSML｜function_calls>\n",
+    "\n",
+    "\n</｜DSML｜function_calls>",
+)
+form(
+    "Kimi K2",
+    '<|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>',
+    "<|tool_calls_section_begin|>",
+    "",
+    "<|tool_calls_section_end|>",
+)
+form("GLM 4.5", "<tool_call>add\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>")
+form(
+    "gpt-oss", '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}<|call|>'
+)
+form("MiniMax M2", _INVOKE, "<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>")
+form("Claude", _INVOKE, "<function_calls>\n", "\n", "\n</function_calls>")
+form("Llama 4", "add(a=1)", "[", ", ", "]")
+form("Gemma", "add(a=1)", "```tool_code\n", "\n", "\n```")
+form("Granite", _ARGS, "<|tool_call|>[", ", ", "]")
+form("Phi 4", _ARGS, "functools[", ", ", "]")
+form(
+    "Command R",
+    '{"tool_name": "add", "parameters": {"a": 1}}',
+    "Action: ```json\n[",
+    ",\n",
+    "]\n```",
+)
+form("ReAct", 'Action: add\nAction Input: {"a": 1}', between="\n")
+form("InternLM", f"<|action_start|><|plugin|>\n{_ARGS}<|action_end|>")
 TWO = [*ONE, ("time", "{}")]
 
 
@@ -61,6 +128,41 @@ class Rescue(unittest.TestCase):
                 with self.subTest(before + text):
                     self.assertEqual(rescue(before + text, TOOLS), calls)
 
+    def test_each_form_of_each_model(self) -> None:
+        """One call, two, and behind words; half of one is none."""
+        for name, (head, one, between, two, tail) in FORMS.items():
+            for text, calls in (
+                (head + one + tail, ONE),
+                (head + one + between + two + tail, TWO_OF_ADD),
+                (f"I'll add.\n\n{head}{one}{tail}", [] if name in ALONE else ONE),
+                (f"{head}{one}{tail}\nThat was it.", []),
+                (f"Look: {head}{one}{tail}", None if head.endswith(">\n") else []),  # own line
+                (f"```\n{head}{one}", None),
+                ((head + one)[: -len(one) // 2], []),
+                ((head + one + tail).replace("add", "ada"), []),
+                ("", []),
+            ):
+                with self.subTest(name, text=text):
+                    if calls is not None:
+                        self.assertEqual(rescue(text, TOOLS), calls)
+
+    def test_a_call_that_is_not_read_is_said(self) -> None:
+        for text, unread in (
+            ("<|tool_call_begin|>add{}", True),
+            ("So.\n<｜tool▁calls▁begin｜>add", True),
+            ("<|python_tag|>add.call(a=1)", True),
+            ("<tool_call>\nadd(1)", True),
+            ("It begins with `<|python_tag|>`.", False),
+            ("```\n<|python_tag|>add.call(a=1)\n```", False),
+            ("plain", False),
+        ):
+            with self.subTest(text):
+                for tools in ([ADD], []):
+                    _, find = text_calls(tools, "native", str)
+                    found = find(text)
+                    self.assertEqual([name for name, _ in found], [""] * (unread and bool(tools)))
+                    self.assertTrue(all(CALL_MARK.match(mark) for _, mark in found))
+
     def test_values_in_tags(self) -> None:
         """They have the type of the schema, and any text may be in them."""
         for told, value in (
@@ -86,7 +188,6 @@ class Rescue(unittest.TestCase):
             '{"name": "add", "arguments": [1]}',
             f"{JSON} and more",
             f"This is how: {JSON}",
-            f"[{JSON}, {JSON}]",
             '{"name": "add", "arguments": {}, "parameters": {}}',
             '{"name": ["add"], "arguments": {}}',
             f"{QWEN}\nThat was it.",
