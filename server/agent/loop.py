@@ -408,9 +408,8 @@ class Run:
             self.release()
             self._observer.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
-            metrics.count_run_end(
-                *(self.session, self._observer.results, self._used, seconds, self._stop_code)
-            )
+            ended = self._observer.results, self._used, seconds, self._stop_code
+            metrics.count_run_end(self.session, *ended)
 
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""
@@ -438,10 +437,7 @@ class Run:
         self._call_runner.keep = keep
 
     def stop(self, code: str) -> None:
-        """End the run at its next safe point with a RUN_ERROR, so that no client goes on with it.
-
-        `code`: of STOP_REASONS.
-        """
+        """End the run at its next safe point in an error of STOP_REASONS: no client goes on."""
         self._stop_code = code
         self._call_runner.stopped = True
         self.interrupt()
@@ -469,11 +465,9 @@ class Run:
 
     def _must_end(self, step: Step) -> bool:
         """Return whether the server stops. Raises CancelledError if the run was stopped."""
-        if isinstance(step, Stop):
-            return False
-        if self._stop_code:
+        if self._stop_code and not isinstance(step, Stop):
             raise asyncio.CancelledError
-        return self.agent.executions.stopping
+        return self.agent.executions.stopping and not isinstance(step, Stop)
 
     def _failure_event(self, error: BaseException) -> Event:
         """Return the event that ends a run in an exception. Raises CancelledError again."""

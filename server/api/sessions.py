@@ -117,10 +117,7 @@ class Agent(Protocol):
         ...
 
     async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
-        """Stop the runs of a session; `code` is that of the error in which they end.
-
-        Return False if one still runs after a while.
-        """
+        """End the runs of a session in the error `code`. Return False if one still runs."""
         ...
 
     def active_runs(self) -> list[tuple[tuple[str, str], str]]:
