@@ -64,6 +64,7 @@ class RunInfo(TypedDict, total=False):
     declined: str  # failed or limit: a person did not let the run go on
     files: Json  # {action, start, goal}: what a person decided about the files
     host: str  # where the server's tools run, for the prompt
+    place: str  # their folder and network, for the prompt
     home: str  # the name of the home folder whose records the run is in
     mode: str  # chosen in the session or the configuration, instead of the agent's
     warnings: list[RunWarning]

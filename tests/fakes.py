@@ -324,6 +324,7 @@ class FakeWorkspaces:
         self.found: dict[tuple[str, str], FakeWorkspace] = {}
         self.refuse: dict[str, Exception] = {}
         self.log: list[str] = []
+        self.place = ""  # what a model is told of the place
 
     def get(self, owner: str, session_id: str, folder_name: str | None = None) -> FakeWorkspace:
         if folder_name is not None and folder_name not in self.folders:
@@ -349,6 +350,9 @@ class FakeWorkspace:
         self.base: str | None = None
         self.bases: dict[str, str | None] = {}  # tree -> base
         self.blocked: dict[str, str] = {}  # files that no restore can remove
+
+    def describe(self, session: Any) -> str:
+        return self.host.place
 
     async def request(self, name: str, **arguments: Any) -> dict[str, Any]:
         await asyncio.sleep(0)

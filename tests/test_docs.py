@@ -32,7 +32,15 @@ from server.config import SHORT_NAMES, Config
 from server.context import compact
 from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
-from server.session import agent_definition, config_schema, events, prompts, run_record, schema
+from server.session import (
+    agent_definition,
+    config_schema,
+    events,
+    prompt_texts,
+    prompts,
+    run_record,
+    schema,
+)
 from server.session.limits import API_PATHS
 from server.session.modes import MODES
 from server.settings import schema as kinds
@@ -134,8 +142,8 @@ class Reference(unittest.TestCase):
         self.assert_rows("agents.md", "Agent key", set(agent_definition.SCHEMA["properties"]))
         self.assert_rows("agents.md", "Agent", {item["name"] for item in AgentRegistry().info()})
         self.assert_rows("agents.md", "Mode", set(MODES))
-        self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
-        self.assert_rows("agents.md", "Tool section", set(prompts.PROTOCOL))
+        self.assert_rows("agents.md", "Section", set(prompt_texts.SECTIONS))
+        self.assert_rows("agents.md", "Tool section", set(prompt_texts.PROTOCOL))
 
     def test_session(self) -> None:
         names = set(schema.TOP) - SPELLINGS | UNCHECKED

@@ -40,6 +40,10 @@ class Workspace(Protocol):
     mode: str
     is_recorded: bool
 
+    def describe(self, session: Session) -> str:
+        """Return where tools work and what they reach, for the prompt; "" if none can run."""
+        ...
+
     async def request(self, name: str, **arguments: Any) -> Json:
         """Do an operation of the workspace process. Raises WorkspaceError."""
         ...
@@ -58,7 +62,8 @@ def workspace_of(
 ) -> Workspace | None:
     """Return the workspace of a session, None if there are none here. Raises Problem.
 
-    Adds the mode of its folder to the opening events, if the session has another one.
+    Adds to the opening events where the tools work, and the mode of its folder, if the session has
+    another one.
     """
     about = session.get("workspace", {})
     folder = about.get("folder")
@@ -68,6 +73,8 @@ def workspace_of(
         return None
     with translate_problems(_at_folder):
         workspace = workspaces.get(owner, opening[0]["threadId"], folder)
+    if place := workspace.describe(session):
+        opening[0]["metadata"]["yaa"]["run"]["place"] = place
     if folder is not None and about.get("mode") != workspace.mode:
         opening.append(state_delta(put("workspace", "mode", value=workspace.mode)))
     return workspace

@@ -20,7 +20,7 @@ from ..schema.compile import DRAFT_2020
 from ..schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
 from ..schema.validate import check_schema
 from ..strict_json import pointer
-from . import prompts
+from . import prompt_texts, prompts
 from .limits import APIS, ASK, MOST, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
 
@@ -341,7 +341,7 @@ _PROMPT = _object(
             default=prompts.default(name),
             **{"x-placeholders": list(prompts.placeholders_of(name))},
         )
-        for name, text in prompts.ABOUT.items()
+        for name, text in prompt_texts.ABOUT.items()
     },
 )
 CONFIG = _object(

@@ -16,101 +16,17 @@ from ..strict_json import dumps
 from .guidance import instructions_text, prompt_listing
 from .modes import mode_of
 from .outcome import schema_of
+from .prompt_texts import ABOUT, MODE_RULES, PROTOCOL, PROTOCOL_FACTS, SECTIONS, TITLE
 from .template import fill, placeholders_in
 
-# Section name -> template, in the order of the prompt.
-SECTIONS: dict[str, str] = {
-    "persona": "{character}",
-    "agent": "{agent}",
-    "rules": (
-        "Work step by step. Use a tool when it gives a better answer than memory, one purpose per"
-        " call. A tool result that reports an error is information: read it and try differently."
-        " When a call was denied, do not repeat it. When the task is done, answer in plain words."
-    ),
-    "mode": "{mode}",
-    "output": (
-        "Give your final answer by calling finish with arguments that fit this JSON Schema, and"
-        " only when you are done:\n{output_schema}"
-    ),
-    "skills": (
-        "For some tasks there are instructions of their own, called skills. Before you do such a"
-        " task, load its skill with the tool skill, and follow it.\n{skills}"
-    ),
-    "instructions": (
-        "The folder that you work on has instructions of its own. What the user says comes before"
-        " them.\n{instructions}"
-    ),
-    "host": "The server's tools run on {host}.",
-    "date": "The current date is {date}.",
-    "environment": "Facts about the user's environment:\n{environment}",
-    "language": "Answer in this language: {language}.",
-    "append": "{append}",
-}
 _OPTIONAL_FACTS = (
-    *("agent", "mode", "skills", "instructions", "host", "environment", "language", "append"),
+    *("agent", "mode", "skills", "instructions", "host", "place"),
+    *("environment", "language", "append"),
 )
 # Section name -> the fact without which it is left out.
 OPTIONAL = {
     **{name: name for name in _OPTIONAL_FACTS},
     "output": "output_schema",
-}
-MODE_RULES = {
-    "plain": "You may use one tool, once. Then answer.",
-    "react": "Use one tool at a time, look at its result, and go on until you can answer.",
-    "plan_execute": (
-        "Begin with plan_set: work out the goal of the task first, then the tasks that lead to it,"
-        " in order. Say with plan_update when"
-        " you begin a task and when it is completed, failed or cancelled, and what came of it."
-        " Tools you call together run one after another; an argument that is {{tool.field}} takes"
-        " what an earlier one gave. Mark a task failed only when the goal cannot be reached any"
-        " more: that ends the run."
-    ),
-}
-TITLE = (
-    "Write a title of at most six words for this conversation, in its language."
-    " Answer with the title alone."
-)
-# Section name -> template for models without function calling (models/text_tools/history.py), and
-# below, the placeholders of each.
-PROTOCOL: dict[str, str] = {
-    "tools": """\
-You can use tools. To use one, write its name as a tag and each parameter as a tag inside it:
-{call}
-Write values as they are, without escaping. Use one tool at a time and stop after the closing tag:
-its result comes in the next message. To answer the user, write plain text without these tags.
-
-Tools:
-{tools}""",
-    "call": "<{name}>\n{parameters}\n</{name}>",
-    "result": "Result of {name}:\n{result}",
-    "error": "Result of {name}:\n{result}",
-}
-PROTOCOL_FACTS: dict[str, tuple[str, ...]] = {
-    "tools": ("tools", "call"),
-    "call": ("name", "parameters", "arguments"),
-    "result": ("name", "result"),
-    "error": ("name", "result"),
-}
-# Keys of `config.prompt` and of an agent's `prompt` -> description for people.
-ABOUT: dict[str, str] = {
-    "persona": "Who the agent is.",
-    "agent": "What the agent of the session is told.",
-    "rules": "How to work with tools.",
-    "mode": "The rules of the mode.",
-    "output": "How to give an answer that has a schema.",
-    "skills": "The skills that can be loaded.",
-    "instructions": "What AGENTS.md of a trusted folder says.",
-    "host": "What the server's tools run on.",
-    "date": "The date on which the run began.",
-    "environment": "Facts of the user's environment.",
-    "language": "The answer language.",
-    "append": "Whatever is to stand at the end.",
-    "system": "The whole system prompt, instead of all the sections above.",
-    "title": "How to name a session, for the extra call that does it.",
-    "tools": "Text tool mode: how to call tools, and which there are.",
-    "call": "Text tool mode: how a call is written.",
-    "result": "Text tool mode: how the result of a call is shown.",
-    "error": "Text tool mode: how a result that is an error is shown.",
 }
 NAMES = tuple(ABOUT)
 FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
@@ -172,11 +88,22 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
         "skills": prompt_listing(session),
         "instructions": instructions_text(session),
         "host": session["run"].get("host", ""),
+        "place": _place(session),
         "date": datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d"),
         "environment": "\n".join(f"- {fact}" for fact in session.get("environment") or ()),
         "language": session["config"]["yaa"].get("language") or "",
         "append": own.get("append", ""),
     }
+
+
+def _place(session: Session) -> str:
+    """Return where the server's tools work and what a call may take; "" where none can run."""
+    if not (place := session["run"].get("place", "")):
+        return ""
+    limits = session["config"].get("limits", {}).get("tool", {})
+    units = {"wall_s": "{:g} s", "memory_mb": "{:g} MB of memory"}
+    told = [unit.format(limits[name]) for name, unit in units.items() if name in limits]
+    return f"{place} One call has {' and '.join(told)}." if told else place
 
 
 def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:

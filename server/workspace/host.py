@@ -14,14 +14,15 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..json_types import Json
+from ..json_types import Json, Session
 from ..sandbox.kept_processes import KeptProcess, KeptProcesses
-from ..sandbox.network_policy import NetworkPolicy
+from ..sandbox.network_policy import NetworkPolicy, narrow
 from ..sandbox.policy import SCRATCH_NAME, Mount
 from ..sandbox.process import Job, Outcome, Process
 from ..telemetry import log
 from .errors import WorkspaceError, system_errors
 from .places import Place, Places, identities, make_folders
+from .surroundings import describe
 
 WHERE = ("module", f"{__package__}.process", "answer")
 LIMITS: dict[str, float] = {
@@ -47,6 +48,11 @@ class Starter(Protocol):
     @property
     def run_as(self) -> int:
         """Return the user of tools if the server is root, else 0."""
+        ...
+
+    @property
+    def reach(self) -> NetworkPolicy:
+        """Return the network of a call by default."""
         ...
 
     async def start(self, job: Job, mounts: tuple[Mount, ...]) -> Process:
@@ -105,6 +111,14 @@ class Workspace:
     def __init__(self, workspaces: Workspaces, place: Place) -> None:
         self._workspaces, self.place = workspaces, place
         self.id, self.mode, self.is_recorded = place.id, place.mode, place.mode != "read"
+
+    def describe(self, session: Session) -> str:
+        """Return where tools work and what they reach, for the prompt; "" if none can run."""
+        if self._workspaces.withheld:
+            return ""
+        shell = session.get("config", {}).get("tool", {}).get("shell", {})
+        reach = narrow(self._workspaces.starter.reach, shell.get("network"))
+        return describe(self.place.folder, reach)
 
     async def request(self, name: str, **arguments: Any) -> Json:
         """Have the workspace's process do an operation (operations.py) and return its result.

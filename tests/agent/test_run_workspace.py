@@ -115,6 +115,13 @@ class Recorded(Case):
         self.assertEqual(server.workspaces.log, [])
         self.assertNotIn("workspace", session)
 
+    async def test_each_run_tells_the_model_where_its_tools_work(self) -> None:
+        server = self.server([call("time")], [call("look")])
+        for place in ("In a folder.", ""):
+            server.workspaces.place = place
+            session, _ = await server.post({"id": "s", "messages": [user("go")]})
+            self.assertEqual(session["run"].get("place", ""), place)
+
     async def test_each_call_that_may_write_says_what_it_left(self) -> None:
         server = self.server([call("put", a="1")], [call("look"), call("put", b="2", a=None)])
         session, _ = await server.post({"id": "s", "messages": [user("go")]})

@@ -6,13 +6,14 @@ import copy
 import unittest
 from typing import Any
 
-from server.session import prompts
+from server.session import prompt_texts, prompts
 
 
 def session(prompt: Any | None = None, **more: Any) -> Any:
     config = {"yaa": {"language": more.pop("language", "")}, "prompt": prompt or {}}
     config["agent"] = more.pop("agent", {})
     run = {"started_at": 1_700_000_000_000, "host": more.pop("host", "Linux (x86_64)")}
+    run |= {"place": more.pop("place", "")}
     return {"character": "You are yaa.", "config": config, "run": run, "messages": [], **more}
 
 
@@ -26,6 +27,17 @@ class System(unittest.TestCase):
         plain = prompts.system(session())
         self.assertNotIn("environment", plain)
         self.assertNotIn("language", plain)
+
+    def test_the_place_of_tools_and_what_a_call_may_take(self) -> None:
+        limits = {"tool": {"wall_s": 300, "memory_mb": 512, "cpu_s": 60}}
+        here = session({"place": "At: {place}"})
+        self.assertNotIn("At:", prompts.system(here))
+        here["run"]["place"] = "In a folder."
+        self.assertIn("At: In a folder.\n", prompts.system(here) + "\n")
+        here["config"]["limits"] = limits
+        told = "At: In a folder. One call has 300 s and 512 MB of memory.\n"
+        self.assertIn(told, prompts.system(here) + "\n")
+        self.assertEqual(prompts.system(here), prompts.system(copy.deepcopy(here)))
 
     def test_one_section_replaced_leaves_the_others(self) -> None:
         text = prompts.system(session({"rules": "Be {character} and {nothing}.", "append": "End."}))
@@ -41,7 +53,7 @@ class System(unittest.TestCase):
             "You are yaa.",
             "Be {date}.",
             "R1",
-            prompts.MODE_RULES["react"],
+            prompt_texts.MODE_RULES["react"],
             '{"type":"integer"}',
         ]
         order = [text.index(part) for part in parts]
@@ -59,15 +71,15 @@ class System(unittest.TestCase):
     def test_every_section_can_be_replaced_alone(self) -> None:
         agent = {"systemPrompt": "A.", "mode": "plain", "output_schema": {}}
         more: Any = {"agent": agent, "environment": ["home"], "language": "zh-CN"}
-        for name in prompts.SECTIONS:
+        for name in prompt_texts.SECTIONS:
             with self.subTest(name):
-                whole = session({"append": "End."}, **more)
+                whole = session({"append": "End."}, place="Here.", **more)
                 whole["skills"] = {"offered": [{"name": "pdf", "description": "PDF files"}]}
                 whole["instructions"] = {"path": "AGENTS.md", "text": "Use tabs."}
                 before = prompts.system(whole).split("\n\n")
                 whole["config"]["prompt"][name] = "Mine."
                 after = prompts.system(whole).split("\n\n")
-                self.assertEqual(len(before), len(prompts.SECTIONS))
+                self.assertEqual(len(before), len(prompt_texts.SECTIONS))
                 changed = [old for old, new in zip(before, after, strict=True) if old != new]
                 self.assertEqual((len(changed), after.count("Mine.")), (1, 1))
 
@@ -113,8 +125,8 @@ class System(unittest.TestCase):
                 messages = [remark.pop("message") for remark in found]
                 for one in expected:
                     one["known"] = known[one["code"]]
-                    if one["section"] in prompts.PROTOCOL:
-                        one["known"] = list(prompts.PROTOCOL_FACTS[one["section"]])
+                    if one["section"] in prompt_texts.PROTOCOL:
+                        one["known"] = list(prompt_texts.PROTOCOL_FACTS[one["section"]])
                 self.assertEqual(found, expected)
                 self.assertTrue(all(messages))
                 self.assertTrue("".join(messages).startswith(begins), messages)
@@ -140,7 +152,7 @@ class System(unittest.TestCase):
         request = prompts.title_request(session(), messages)
         self.assertNotIn("secret", request[1]["content"])
         self.assertLess(len(request[1]["content"]), 2100)
-        self.assertEqual(request[0]["content"], prompts.TITLE)
+        self.assertEqual(request[0]["content"], prompt_texts.TITLE)
         named = prompts.title_request(session({"title": "Name it."}), messages)
         self.assertEqual(named[0]["content"], "Name it.")
 

@@ -36,6 +36,7 @@ yaa.define('i18n/config-keys', [], () => {
       '/prompt/mode': ['mode', '模式的规则。'],
       '/prompt/output': ['output', '如何按结构给出回答。'],
       '/prompt/host': ['host', '服务器的工具在什么系统上运行。'],
+      '/prompt/place': ['place', '服务器的工具所在的文件夹、网络和限制。'],
       '/prompt/date': ['date', '运行开始的日期。'],
       '/prompt/environment': ['environment', '用户环境的事实。'],
       '/prompt/language': ['language', '回答语言。'],

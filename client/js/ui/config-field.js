@@ -203,7 +203,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     return {
       character: session.character || app.settings.get('character') || info?.defaults?.character || '', date: new Date().toISOString().slice(0, 10),
       language: session.config?.yaa?.language || app.settings.get('config')?.yaa?.language || '', environment: (session.environment ?? []).join('\n'),
-      host: String(session.run?.host ?? ''), mode: String(session.run?.mode ?? ''),
+      host: String(session.run?.host ?? ''), place: String(session.run?.place ?? ''), mode: String(session.run?.mode ?? ''),
     }
   }
 

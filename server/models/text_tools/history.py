@@ -4,7 +4,7 @@ In the tool modes `json_schema` and `text`, `chat_request` sends the history thr
 (calls and results become plain turns), and the decoder sends the answer through a scanner
 (models/text_tools/parser.py, models/text_tools/parser.py), which turns calls back into native
 ones. So sessions have the same shape in every mode. The texts of the mode text are sections of the
-prompt (prompts.PROTOCOL).
+prompt (prompt_texts.PROTOCOL).
 
 json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
 text          <add><a>1</a></add>
@@ -20,7 +20,8 @@ from typing import Any
 
 from ...json_types import Json, Message, RunWarning
 from ...session.media import parts_of
-from ...session.prompts import PROTOCOL, UNREADABLE_CALL
+from ...session.prompt_texts import PROTOCOL
+from ...session.prompts import UNREADABLE_CALL
 from ...strict_json import dumps
 from .parser import TagScanner
 
@@ -64,8 +65,8 @@ def transcript(
 ) -> list[Message]:
     """Return the history as plain turns, with the rules of calling in the system message.
 
-    `own`: sections of prompts.PROTOCOL that replace the default; `tools` and `call` apply to the
-    mode text. Neighbouring turns of one role are joined, since templates of small models require
+    `own`: sections of PROTOCOL that replace the default; `tools` and `call` apply to the mode text.
+    Neighbouring turns of one role are joined, since templates of small models require
     them to alternate; turns of the assistant are not.
     """
     turns: list[Message] = []

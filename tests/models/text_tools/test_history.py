@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.models.text_tools import history
-from server.session import prompts
+from server.session import prompt_texts, prompts
 
 from ..fakes import tool
 
@@ -202,7 +202,7 @@ class OwnWords(unittest.TestCase):
 
     def test_a_call_that_would_not_be_understood_is_told_of(self) -> None:
         good = ("<{name}>{parameters}</{name}>", "<{name}>{arguments}</{name}>", "好：\n{name}")
-        for template in (*good[:2], CHINESE["call"], prompts.PROTOCOL["call"]):
+        for template in (*good[:2], CHINESE["call"], prompt_texts.PROTOCOL["call"]):
             self.assertEqual(history.remarks({"call": template}), [], template)
         for template in ("[[{name} {arguments}]]", "", "<{name}>", good[2], "<shell>{parameters}"):
             (remark,) = history.remarks({"call": template})
