@@ -157,6 +157,15 @@ class Library(Case):
         self.assertEqual((seen[0], seen[-1]), ("RUN_STARTED", "RUN_FINISHED"))
         self.assertEqual(session["messages"][-1]["meta"]["usage"]["prompt_tokens"], 5)
 
+    def test_the_first_request_of_a_bare_session_is_small(self) -> None:
+        """2,700 tokens of four characters, with what is said of the place where tools work."""
+        api = Scripted()
+        run({"messages": [{"role": "user", "content": "hi"}]}, home=self.home, api=api)
+        (asked,) = api.asked
+        self.assertIn("this session's own", asked["messages"][0]["content"])
+        size = sum(len(json.dumps(asked[key])) for key in ("messages", "tools"))
+        self.assertLessEqual(size, 4 * 2_700)
+
     def test_103_what_a_callback_raises_ends_the_run(self) -> None:
         agent = self.agent(api=Scripted())
 
