@@ -127,7 +127,6 @@ CASES = {
         "file_mb", 1, 'python3 -c \'open("big", "wb").write(b"x" * 9000000)\'', "result"
     ),
     "file, a tool": Case("file_mb", 1, "fill"),
-    "output": Case("output_kb", 32, "yes"),
     "output, a tool": Case("output_kb", 32, "talk"),
     "processes": Case("processes", 12, "for i in $(seq 40); do sleep 30 & done; wait"),
     "open files": Case("open_files", 32, HOARD, "result"),

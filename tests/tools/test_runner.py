@@ -480,12 +480,25 @@ class Breaches(Case):
         hungry = f"{sys.executable} -c 'x = bytearray(10**9); x[::4096] = x[::4096]; input()'"
         await self.breach(f"{hungry}; sleep 5", "memory_mb", 100)
 
-    async def test_output(self) -> None:
-        await self.breach("yes", "output_kb", 32)
+    async def test_a_command_goes_on_beyond_the_limit_of_output(self) -> None:
+        """Its exit code and end are there, and what it did; only so much is shown meanwhile."""
+        command = "yes | head -c 3000000; touch made; echo end; exit 3"
+        job = Job(SHELL, {"command": command}, "s1", {**LIMITS, "output_kb": 32})
+        async with aclosing(self.runner.run(job)) as items:
+            found = [item async for item in items]
+        (done,) = [item for item in found if isinstance(item, Outcome)]
+        self.assertEqual((done.status, done.result["exit_code"]), ("ok", 3), done)
+        self.assertTrue(done.result["output"].endswith("y\nend\n"))
+        self.assertEqual(done.result["output_dropped"], 3_000_004 - 48_000)
+        self.assertEqual([item["path"] for item in done.attachments], ["made"])
+        live = "".join(item for item in found if isinstance(item, str))
+        self.assertLessEqual(len(live), 32 * 1024)
+        self.assertIn("more than output_kb allows", live)
 
-    async def test_output_beyond_the_limit_is_not_read(self) -> None:
+    async def test_output_of_a_tool_beyond_the_limit_is_not_read(self) -> None:
         """Nor is the call given its moment to end: what it says can have no reader."""
-        job = Job(SHELL, {"command": "yes"}, "s1", {**LIMITS, "output_kb": 32})
+        path = self.owned("from yaa import tool\n@tool\ndef talk():\n    while 1: print('y')\n")
+        job = Job(("file", path, "talk"), {}, "s1", {**LIMITS, "output_kb": 32})
         async with aclosing(self.runner.run(job)) as items:
             found = [item async for item in items]
         self.assertEqual([item.status for item in found if isinstance(item, Outcome)], ["limit"])

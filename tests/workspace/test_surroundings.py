@@ -62,7 +62,7 @@ class Surroundings(unittest.TestCase):
         makes: list[Callable[[], None]] = [
             lambda: head.symlink_to(other),
             lambda: os.mkfifo(head),
-            head.mkdir,
+            lambda: head.mkdir(),
         ]
         for make in makes:
             make()

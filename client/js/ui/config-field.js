@@ -196,14 +196,14 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     return { el: input, input, text: true, below, write }
   }
 
-  /** What placeholders would say, as far as it is known here. @param {import('./types').CommandContext} context @returns {Record<string, string>} */
+  /** What placeholders would say. @param {import('./types').CommandContext} context @returns {Record<string, string>} */
   function factsOf({ app }) {
     const { session } = app.current
     const info = app.server.info()
     return {
       character: session.character || app.settings.get('character') || info?.defaults?.character || '', date: new Date().toISOString().slice(0, 10),
       language: session.config?.yaa?.language || app.settings.get('config')?.yaa?.language || '', environment: (session.environment ?? []).join('\n'),
-      host: String(session.run?.host ?? ''), place: String(session.run?.place ?? ''), mode: String(session.run?.mode ?? ''),
+      ...Object.fromEntries(['host', 'place', 'mode'].map((name) => [name, String(session.run?.[name] ?? '')])),
     }
   }
 

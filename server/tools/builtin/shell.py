@@ -15,9 +15,11 @@ from typing import IO, Annotated, Any
 
 from ..decorators import COMMAND, Context, LimitReached, ToolError, tool
 from ..workspace import made_since
+from .terminal_text import TerminalText
 
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
 CHUNK = 65_536
+CUT = "\n… more than output_kb allows: what follows is in the result …\n".encode()
 QUIET_S = 0.1
 LINGER_S = 1.0  # for output of background programs after the program itself has ended
 BASH = "/bin/bash"
@@ -72,11 +74,13 @@ def python(
 
 
 def run_program(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
-    """Run a program and return {exit_code, output, signal?, limit?}; attach the files that it made.
+    """Run a program and return {exit_code, output, output_dropped?, signal?, limit?}; attach the
+    files that it made.
 
-    `output`: beginning and end, KEEP bytes. `limit`: a limit that the output of a failed program
-    names, for limits that only the program itself notices. Raises LimitReached if the kernel ended
-    the program at a limit.
+    `output`: beginning and end, KEEP bytes, as a terminal would show them. What goes beyond the
+    limit `output_kb` is no longer shown while it runs; the program goes on. `limit`: a limit that
+    the output of a failed program names, for limits that only the program itself notices. Raises
+    LimitReached if the kernel ended the program at a limit.
     """
     began = file_clock_ns()
     process = subprocess.Popen(
@@ -86,27 +90,24 @@ def run_program(ctx: Context, command: list[str], source: int | IO[bytes]) -> di
         stderr=subprocess.STDOUT,
     )
     assert process.stdout is not None
-    head, tail, total = bytearray(), bytearray(), 0
+    text, live = TerminalText(KEEP), ctx.limits.get("output_kb", float("inf")) * 1024 - len(CUT)
     for data in until_it_ends(process, process.stdout.fileno()):
-        sys.stdout.buffer.write(data)  # live output
-        sys.stdout.buffer.flush()
-        total += len(data)
-        room = KEEP // 2 - len(head)
-        head += data[: max(0, room)]
-        tail = (tail + data[max(0, room) :])[-KEEP // 2 :]
+        text.feed(data)
+        if live > 0:
+            live -= len(data)
+            sys.stdout.buffer.write(data if live > 0 else data[: int(live) or None] + CUT)
+            sys.stdout.buffer.flush()
     code = process.wait()
+    output = text.end()
     for number, limit in ENDS.items():
         if code in (-number, 128 + number):
             raise LimitReached(limit)
-    left_out = total - len(head) - len(tail)
-    gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
-    result: dict[str, Any] = {
-        "exit_code": code,
-        "output": (head + gap + tail).decode(errors="replace"),
-    }
+    result: dict[str, Any] = {"exit_code": code, "output": output.decode(errors="replace")}
+    if text.gap_size:
+        result["output_dropped"] = text.gap_size
     if code < 0:
         result["signal"] = -code
-    if code and (spoken := limit_in_output(bytes(head + b"\n" + tail), ctx.limits)):
+    if code and (spoken := limit_in_output(output, ctx.limits)):
         result["limit"] = spoken
     for path in made_since(began):
         with suppress(ToolError):  # a background program may have removed it
