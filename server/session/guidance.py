@@ -25,7 +25,7 @@ def prompt_listing(session: Session) -> str:
     """Return the list of skills for the system prompt, "" if none is offered."""
     about = skills_of(session)
     more = about.get("more") or 0
-    rest = f"\n- and {more} more that had no room here" if more else ""
+    rest = f"\n- and {more} more; call skill with a word of the task to find one" if more else ""
     return listing(about.get("offered") or ()) + rest
 
 

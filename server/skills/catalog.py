@@ -168,9 +168,11 @@ class SkillCatalog:
             folder = source.folder / name
             if not (stamp := stamp_of(folder / FILE)):
                 continue
-            number += 1
-            if number > MAX_SKILLS:
-                text = f"{source.given}: more than {MAX_SKILLS} skills; the rest is not used"
+            if number == MAX_SKILLS:
+                text = (
+                    f"{source.given}: more than {MAX_SKILLS} skills; {name} and what follows are"
+                    " not used. Put them into another folder, and name it in server.skills.folders"
+                )
                 yield _Entry((), problem=text)
                 return
             known = self._known.get(folder)
@@ -178,6 +180,7 @@ class SkillCatalog:
                 known = self._known[folder] = _read(source, name, stamp)
                 if known.problem:
                     logger.warning("skill not used: %s", known.problem)
+            number += not known.problem
             yield known
         if has_more:
             text = f"{source.given}: more than {MAX_LOOKED_AT} entries; the rest is not looked at"

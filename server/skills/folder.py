@@ -84,10 +84,12 @@ def skill_text(data: bytes, folder: str) -> SkillText:
         found = read_front_matter(text)
     except FrontMatterError as error:
         raise SkillError(f"{FILE}: {error}") from None
-    name = unicodedata.normalize("NFKC", _text(found, "name") or folder)
+    written = unicodedata.normalize("NFKC", _text(found, "name") or folder)
+    name = written if NAME.fullmatch(written) else unicodedata.normalize("NFKC", folder)
     if not NAME.fullmatch(name):
         raise SkillError(
-            f"the name {name[:80]!r} is not possible: 1 to 64 lowercase letters, digits and hyphens"
+            f"the name {written[:80]!r} is not possible: 1 to 64 lowercase letters, digits and"
+            " hyphens; rename its folder, or write a `name`"
         )
     description = " ".join(_text(found, "description").split())
     if not description:
@@ -118,6 +120,8 @@ def _remarks(found: FrontMatter, name: str, description: str, folder: str) -> It
     """Yield what the standard does not allow."""
     if not found.fields.get("name"):
         yield "there is no name; the folder's is used"
+    elif name != unicodedata.normalize("NFKC", _text(found, "name")):
+        yield f"its name {_text(found, 'name')[:80]!r} is not possible; the folder's is used"
     elif name != unicodedata.normalize("NFKC", folder):
         yield f"its name is {name}, its folder's {folder[:80]}; the standard wants them to be equal"
     if not STANDARD_NAME.fullmatch(name) or name != name.lower():

@@ -7,6 +7,7 @@ any server, answers with that, until a person has it refreshed.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -26,18 +27,20 @@ from ..skills.front_matter import FrontMatterError, read_front_matter
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, tool
 from .mcp.skills import SOURCE
+from .result import shorten_text
 from .runner import Outcome
 from .skill_library import WORKSPACE, FoundSkill, SkillLibrary
 from .skill_save import SkillSaveTool, skill_save
 
 MOST_NAMED = 4_000  # characters of the names of files in a result
+MOST_FOUND, MOST_ABOUT = 20, 200  # skills that are found by words, characters of each
 PAGE = 15_000  # characters of one result: with the names less than a model reads of one
 
 
 @tool(read_only=True)
 def skill(
     ctx: Context,
-    name: Annotated[str, "The skill's name"],
+    name: Annotated[str, "The skill's name, or words to find one that is not listed"],
     file: Annotated[str, "A file of it that its text names, such as references/x.md"] = "",
     offset: Annotated[int, "Where to go on in a long text, in characters"] = 0,
 ) -> str:
@@ -65,7 +68,8 @@ class SkillTool(Tool):
         anew = used is not None and name in (skills_of(call.session).get("refresh") or ())
         found = await self.library.find(call.session, call.owner, name)
         if found is None and used is None:
-            return failure(_unknown(call.session, name))
+            known = await self.library.found(call.owner)
+            return failure(_unknown(call.session, name, known))
         try:
             if found is not None and (used is None or anew):
                 used, files = await self._load(call, found)
@@ -169,8 +173,23 @@ def _with_place(name: str, text: str, used: UsedSkill, files: tuple[str, ...]) -
     return "\n".join(lines) + f"\n\n{text}"
 
 
-def _unknown(session: Session, name: str) -> str:
+def _unknown(session: Session, name: str, known: Mapping[str, FoundSkill]) -> str:
+    """Return that there is no such skill, and what was probably meant.
+
+    Words of a description find skills that had no room in the prompt's list.
+    """
     names = offered_names(session)
+    words, off = name.casefold().split(), switched_off(session)
+    fitting = [
+        f"{each.name}: {shorten_text(each.description, MOST_ABOUT)}"
+        for each in known.values()
+        if not off(each.name)
+        and all(word in f"{each.name} {each.description}".casefold() for word in words)
+    ]
+    if words and fitting and "://" not in name:
+        return f"there is no skill {name[:80]!r} here; skills with these words:\n" + "\n".join(
+            fitting[:MOST_FOUND]
+        )
     close = difflib.get_close_matches(name[:100], names, 3)
     listed = ", ".join(close or names[:20])
     if "://" in name:

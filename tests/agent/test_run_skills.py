@@ -327,6 +327,7 @@ class Used(Case):
         (self.skills / "pdf" / "out").symlink_to("/etc/passwd")
         cases = [
             ({"name": "pfd"}, "did you mean: pdf"),
+            ({"name": "read"}, "skills with these words:\npdf: "),
             ({"name": "../pdf"}, "there is no skill '../pdf'"),
             ({"name": "pdf", "file": "../../key"}, "is no file of the skill"),
             ({"name": "pdf", "file": "/etc/passwd"}, "is no file of the skill"),

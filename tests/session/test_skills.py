@@ -33,7 +33,10 @@ class Listed(unittest.TestCase):
 
     def test_the_prompt_says_how_many_are_missing(self) -> None:
         session: Any = {"skills": {"offered": [{"name": "a", "description": "b"}], "more": 3}}
-        self.assertEqual(prompt_listing(session), "- a: b\n- and 3 more that had no room here")
+        self.assertEqual(
+            prompt_listing(session),
+            "- a: b\n- and 3 more; call skill with a word of the task to find one",
+        )
         self.assertEqual(prompt_listing({}), "")
 
 

@@ -135,7 +135,16 @@ class Folders(Case):
         for number in range(finding.MAX_SKILLS + 1):
             self.write(self.other, f"s{number:03}")
         self.assertEqual(len(self.found()), finding.MAX_SKILLS)
-        self.assertIn("more than 200 skills", self.catalog.problems()[0])
+        self.assertIn("more than 200 skills; s200 and what follows", self.catalog.problems()[0])
+
+    def test_what_is_no_skill_counts_for_nothing(self) -> None:
+        for number in range(finding.MAX_SKILLS):
+            self.write(self.other, f"s{number:03}")
+        bad = self.other / "a-first" / "SKILL.md"
+        bad.parent.mkdir()
+        bad.write_text("no front matter")
+        self.assertEqual(len(self.found()), finding.MAX_SKILLS)
+        self.assertNotIn("more than", "".join(self.catalog.problems()))
 
     def test_no_more_than_so_many_entries_are_looked_at(self) -> None:
         self.write(self.home / "skills", "good")

@@ -54,8 +54,12 @@ class Text(unittest.TestCase):
         names = ("../x", "a/b", "/etc", "..", ".x", "a b", "a\\b", "x" * 65, "-x", "a.b", "*")
         for name in (*names, '"a\\u200bb"', '"a\\nb"', '"a\\0b"'):
             with self.subTest(name):
-                said = self.refused(f"---\nname: {name}\ndescription: d\n---".encode())
-                self.assertIn("is not possible", said)
+                text = f"---\nname: {name}\ndescription: d\n---\nx".encode()
+                about = skill_text(text, "pdf")
+                self.assertEqual(about.name, "pdf")
+                self.assertIn("is not possible; the folder's is used", " ".join(about.remarks))
+                with self.assertRaisesRegex(SkillError, "is not possible"):
+                    skill_text(text, "a b")
 
     def test_what_is_no_skill(self) -> None:
         cases = [
