@@ -318,7 +318,16 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 session = admit(session)
                 prompts = McpPrompts(app.toolbox.library, runner, terminal)
                 stored = (kept, folder, admit)
-                chat = Chat(app.agent, runner, terminal, session, *stored, changes, prompts)
+                chat = Chat(
+                    app.agent,
+                    runner,
+                    terminal,
+                    session,
+                    *stored,
+                    changes,
+                    prompts,
+                    app.toolbox.workspaces.get,
+                )
                 return chat.talk(words)
             finally:
                 runner.run(app.close())

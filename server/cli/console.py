@@ -7,6 +7,7 @@ always be run again, also after an interrupted run.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import secrets
 import sys
@@ -26,6 +27,7 @@ from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..session.workspace_stand import tree_for_message
 from ..strict_json import browser_safe, dumps
+from ..workspace.errors import WorkspaceError
 from . import session_files
 from .chat_store import describe
 from .mcp_prompts import McpPrompts
@@ -260,7 +262,8 @@ class Chat:
     `loop` runs one coroutine at a time; no work is pending between runs, so reading a line may
     block. `kept`: file in which the session is saved after every event. `folder`: the store of that
     file. `admitted`: returns the parts of a stored session that may be run. `changes`: of the
-    overlay that the session works on, if it does. `prompts`: of MCP servers.
+    overlay that the session works on, if it does. `prompts`: of MCP servers. `open_workspace`:
+    opens that of (owner, session, folder).
     """
 
     def __init__(
@@ -274,6 +277,7 @@ class Chat:
         admitted: Callable[[Session], Session] = lambda session: session,
         changes: OverlayChanges | None = None,
         prompts: McpPrompts | None = None,
+        open_workspace: Callable[[str, str, str | None], Any] | None = None,
     ) -> None:
         self._agent = agent
         self._loop = loop
@@ -282,6 +286,7 @@ class Chat:
         self._run: Run | None = None
         self._kept, self._folder, self._admitted = kept, folder, admitted
         self._changes, self._prompts = changes, prompts
+        self._open_workspace = open_workspace
         self._told = ""  # the last reported reason why the file cannot be written
 
     def talk(self, words: str = "") -> int:
@@ -535,8 +540,25 @@ class Chat:
         interrupts = self.session.get("interrupts") or []
         return [interrupt for interrupt in interrupts if "answer" not in interrupt]
 
+    def _read_file(self, path: str) -> str | None:
+        """Return the text of a file of the session, None if there is none. Raises ValueError."""
+        if self._open_workspace is None:
+            raise ValueError
+        folder = self.session.get("workspace", {}).get("folder")
+        workspace = self._open_workspace("", self.session["id"], folder)
+        try:
+            found = self._loop.run(workspace.request("read", path=path))
+        except WorkspaceError as error:
+            if error.code == "not_found":
+                return None
+            raise ValueError(error.detail) from None
+        data = base64.b64decode(found["data"])
+        if len(data) < found["bytes"]:
+            raise ValueError("it is too long to be compared")
+        return data.decode()
+
     def _ask(self, interrupt: Interrupt) -> bool:
-        given = ask_answer(self._terminal, interrupt)
+        given = ask_answer(self._terminal, interrupt, self._read_file)
         if given is not None:
             interrupt["answer"] = given
         return given is not None

@@ -106,13 +106,10 @@ class OverlayChanges:
 
     def tell_pending(self, session: Session, *, is_kept: bool) -> bool:
         """Say how many changes are not applied; return whether there are any."""
-        messages: Sequence[Any] = session.get("messages") or ()
-        if not any(isinstance(each, dict) and each.get("role") == "tool" for each in messages):
-            return False  # nothing was done in the copy, which may not be made yet
         try:
             count = self._ask(session, "status")["count"]
         except Problem:
-            return False  # what a run finds is said there
+            return False  # nothing was done there, or the next run says what is wrong
         if count:
             rest = f"to go on with them: {self._again}"
             if not is_kept:
@@ -206,7 +203,8 @@ class OverlayChanges:
             self._terminal.line(f"{on_one_line(path)} could not be changed", "red")
 
     def _ask(self, document: Session, operation: str, /, **arguments: Any) -> Json:
-        if not (session_id := document.get("id")):
+        session_id = document.get("id")
+        if not session_id or not _has_acted(document):
             raise Problem("bad_request", "nothing was done in the folder yet")
         try:
             found: Json = self._loop.run(self._open(session_id).request(operation, **arguments))
@@ -214,6 +212,13 @@ class OverlayChanges:
             code = "workspace_moved" if error.code == "moved" else "bad_request"
             raise Problem(code, error.detail) from None
         return found
+
+
+def _has_acted(session: Session) -> bool:
+    """Return whether anything was done in the copy, which is else not made yet."""
+    messages: Sequence[Any] = session.get("messages") or ()
+    acted = any(isinstance(each, dict) and each.get("role") == "tool" for each in messages)
+    return acted or bool(session.get("workspace", {}).get("tree"))
 
 
 def _number(count: int) -> str:

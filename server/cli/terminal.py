@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -16,10 +17,13 @@ from ..json_types import Answer, Event, Interrupt, Json
 from ..runtime.command import COMMAND
 from ..skills.hidden_characters import written_out
 from ..strict_json import JSONError, loads
+from .call_lines import call_line, result_lines
+from .edit_preview import SHOWN, Read, edit_lines
 from .line_input import LineInput
+from .markdown_lines import MarkdownLines
 
-STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "cyan": "36"}
-SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool result; the session holds all of it
+STYLES = {"dim": "2", "bold": "1", "italic": "3", "red": "31", "green": "32", "cyan": "36"}
+SHOWN_LINES = 12  # of a list of files
 
 YES = ("y", "yes", "ok", "okay", "sure", "好", "好的", "是", "可以", "行")
 NO = ("n", "no", "不", "不行", "否")
@@ -59,6 +63,10 @@ class Terminal:
         self.write(text, style)
         self.write("\n")
 
+    def width(self) -> int:
+        """Return the columns of the terminal now."""
+        return shutil.get_terminal_size().columns
+
     def ask(self, prompt: str) -> str:
         """Return the line that answers a question; keys typed before it was shown are dropped.
 
@@ -97,6 +105,8 @@ class Printer:
         self._terminal = terminal
         self._part = ""  # kind of the unfinished line: text, think, output or ""
         self._calls: dict[str, tuple[str, list[str]]] = {}
+        self._live: set[str] = set()  # calls whose output was shown
+        self._markdown: MarkdownLines | None = None  # of the unfinished text
 
     def show(self, event: Event) -> None:
         """Print one event."""
@@ -111,14 +121,18 @@ class Printer:
                 self._calls[call_id][1].append(delta)
             case {"type": "TOOL_CALL_END", "toolCallId": call_id}:
                 name, pieces = self._calls.pop(call_id)
-                self._line(written_out(f"→ {name} {shorten(''.join(pieces))}"), "cyan")
-            case {"type": "ACTIVITY_SNAPSHOT", "content": {"chunks": chunks}}:
+                text = call_line(name, "".join(pieces)).replace("\n", "\n  ")
+                self._line(written_out(f"→ {text}"), "cyan")
+            case {"type": "ACTIVITY_SNAPSHOT", "content": {"call_id": call_id, "chunks": chunks}}:
+                self._live.add(call_id)
                 self._continue("output", "".join(chunks), "dim")
             case {"type": "ACTIVITY_DELTA", "patch": patch}:
                 self._continue("output", "".join(step["value"] for step in patch), "dim")
             case {"type": "TOOL_CALL_RESULT", "content": content, "metadata": {"yaa": extra}}:
-                style = "red" if extra.get("is_error") else "dim"
-                self._line(f"← {extra['name']}: {shorten(content)}", style)
+                head, is_live = f"← {extra['name']}: ", event["toolCallId"] in self._live
+                for text, style in result_lines(content, is_live=is_live):
+                    self._line(head + text, "red" if extra.get("is_error") else style)
+                    head = "  "
             case {"type": "RUN_ERROR", "message": message}:
                 self._line(message, "red")
             case {"type": "RUN_FINISHED" | "TEXT_MESSAGE_END" | "REASONING_END"}:
@@ -126,32 +140,34 @@ class Printer:
 
     def end(self) -> None:
         """Finish the current line."""
-        if self._part:
+        if self._markdown is not None:
+            self._markdown.end()
+            self._markdown = None
+        elif self._part:
             self._terminal.line()
-            self._part = ""
+        self._part = ""
 
     def _continue(self, part: str, text: str, style: str = "") -> None:
         if self._part != part:
             self.end()
             self._part = part
-        self._terminal.write(visible(text), style)
+            if part == "text" and not self._terminal.is_plain:
+                self._markdown = MarkdownLines(self._terminal.write, self._terminal.width())
+        if self._markdown is not None:
+            self._markdown.feed(visible(text))
+        else:
+            self._terminal.write(visible(text), style)
 
     def _line(self, text: str, style: str) -> None:
         self.end()
         self._terminal.line(visible(text), style)
 
 
-def shorten(text: str) -> str:
-    """Return the beginning of `text`, and its length if it is cut."""
-    lines = text.strip().splitlines()
-    shown = "\n  ".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
-    if len(lines) > SHOWN_LINES or len(shown) == SHOWN_CHARS:
-        shown += f"\n  … {len(text)} characters in all"
-    return shown
+def ask_answer(terminal: Terminal, interrupt: Interrupt, read: Read | None = None) -> Answer | None:
+    """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open.
 
-
-def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
-    """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
+    `read`: returns files of the session, to show what a call would change.
+    """
     if interrupt["reason"] == "input_required":
         _quote_question(terminal, interrupt)
     else:
@@ -159,7 +175,7 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt) -> Answer | None:
     payload: Any = None
     match interrupt["reason"]:
         case "tool_call":
-            payload = _approval(terminal, interrupt)
+            payload = _approval(terminal, interrupt, read)
         case "input_required":
             for suggestion in interrupt.get("suggestions", ()):
                 terminal.line(f"  · {written_out(str(suggestion))}", "dim")
@@ -246,10 +262,25 @@ def _restore(terminal: Terminal, interrupt: Interrupt) -> Json | None:
     return {"action": action} if action else None
 
 
-def _approval(terminal: Terminal, interrupt: Interrupt) -> Json:
-    args = interrupt.get("args", {})
-    text = json.dumps(args, ensure_ascii=False, indent=2)
-    terminal.line(written_out(f"  {interrupt.get('tool', '')} {text}"), "cyan")
+def _show_call(terminal: Terminal, tool: str, args: Json, read: Read | None) -> None:
+    """Print all of a call: its change of a file with line numbers, else its arguments."""
+    terminal.line(on_one_line(f"  {tool}"), "cyan")
+    lines = edit_lines(tool, args, read) if read is not None else None
+    for text, style in lines or ():
+        terminal.line(on_one_line(f"  {text}"), style)
+    for key, value in args.items():
+        if lines is not None and key in SHOWN[tool] | {"path"}:
+            continue
+        if isinstance(value, str) and "\n" in value:  # marked: a line of it is no other argument
+            text = "".join(f"\n  │ {line}" for line in written_out(value).split("\n"))
+            terminal.line(f"    {on_one_line(key)}:{text}", "cyan")
+        else:
+            text = json.dumps(value, ensure_ascii=False)
+            terminal.line(on_one_line(f"    {key}: {text}"), "cyan")
+
+
+def _approval(terminal: Terminal, interrupt: Interrupt, read: Read | None) -> Json:
+    _show_call(terminal, str(interrupt.get("tool", "")), interrupt.get("args", {}), read)
     if interrupt.get("ask") == "every_call":
         terminal.line("  this session asks before every call; its rules wait", "dim")
     if mode := interrupt.get("permission"):

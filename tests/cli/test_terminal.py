@@ -7,7 +7,8 @@ import json
 import unittest
 from typing import Any
 
-from server.cli.terminal import Printer, Terminal, ask_answer, ask_for, shorten, visible
+from server.cli.call_lines import shorten
+from server.cli.terminal import Printer, Terminal, ask_answer, ask_for, visible
 from server.session import events
 from tests.tooling.tools import ROOT
 
@@ -53,11 +54,11 @@ class Printing(unittest.TestCase):
             events.tool_exec("c", [], 4),
             events.tool_output("c", "one\n", first=True),
             events.tool_output("c", "two", first=False),
-            events.tool_result("c", "shell", "one\ntwo", 5),
+            events.tool_result("c", "shell", '{"exit_code":0,"output":"one\\ntwo"}', 5),
         )
         self.assertEqual(
             text,
-            'Let me see.\nI will look.\n→ shell {"command":"ls"}\none\ntwo\n← shell: one\n  two\n',
+            "Let me see.\nI will look.\n→ shell ls\none\ntwo\n← shell: exit_code 0\n",
         )
 
     def test_parallel_calls_are_not_mixed_up(self) -> None:
@@ -88,7 +89,7 @@ class Printing(unittest.TestCase):
             self.assertEqual(printed(event), "")
 
     def test_long_results_are_shortened(self) -> None:
-        self.assertEqual(shorten("a\nb"), "a\n  b")
+        self.assertEqual(shorten("a\nb"), "a\nb")
         self.assertIn("… 2000 characters in all", shorten("x" * 2000))
         self.assertIn("characters in all", shorten("x\n" * 100))
         self.assertEqual(shorten(""), "")
