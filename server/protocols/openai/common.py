@@ -502,6 +502,7 @@ class Reply(ABC):
         self._created = 0  # Unix seconds
         self.keep: Callable[[], bool] = lambda: True
         self._is_kept = True
+        self.warnings: list[Json] = []
         self._ended = False
         self._failure: outcome.Failure | None = None
         self._structured: bool | None = None
@@ -552,8 +553,8 @@ class Reply(ABC):
     def _extra(self, *, with_session: bool) -> Json:
         """Return {yaa: …} with the session, if wanted, and warnings, if there are any."""
         extra: Json = {"session": self._session} if with_session else {}
-        if not self._is_kept:
-            extra["warnings"] = [NOT_KEPT]
+        if warnings := [*self.warnings, *([] if self._is_kept else [NOT_KEPT])]:
+            extra["warnings"] = warnings
         return {CARRIER: extra} if extra else {}
 
     def _is_structured(self) -> bool:

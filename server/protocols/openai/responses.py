@@ -192,7 +192,8 @@ class ResponsesOptions:
     """The wanted form of the answer.
 
     `names`: our name of a tool -> the caller's. `echo`: fields of the request that the answer
-    repeats. `body`: the request, if a later one may refer to its answer, else None.
+    repeats. `body`: the request, if a later one may refer to its answer, else None. `left_out`:
+    kinds of tools that OpenAI runs itself, which the model is not offered.
     """
 
     model: str
@@ -201,6 +202,7 @@ class ResponsesOptions:
     echo: Json = field(default_factory=dict)
     session: bool = False  # include the session
     body: Json | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def read(
@@ -238,6 +240,7 @@ def read(
         echo=_echo(body) | {"store": stores},
         session=more.get("session") is True,
         body=body if stores else None,
+        left_out=tuple(dict.fromkeys(kind for kind in map(_kind, body.get("tools") or ()) if kind)),
     )
 
 
@@ -278,8 +281,21 @@ def _echo(body: Json) -> Json:
 
 
 def _tools(body: Json, taken: Collection[str]) -> Tools:
-    listed = items(take_member(body, list, "tools") or [], "tools")
+    listed = [
+        each
+        for each in items(take_member(body, list, "tools") or [], "tools")
+        if not _kind(each[1])
+    ]
     return choose_tools(body, tools(listed, _flat, taken), _flat)
+
+
+def _kind(tool: Any) -> str:
+    """Return the type of a tool that is no function, "" for one.
+
+    Programs such as Codex always send tools that OpenAI runs itself; the others do without them.
+    """
+    kind = tool.get("type", "function") if isinstance(tool, dict) else "function"
+    return kind if isinstance(kind, str) and kind != "function" else ""
 
 
 def _flat(place: Place, tool: Json) -> tuple[Place, Json]:
@@ -471,6 +487,9 @@ class ResponsesReply(common.Reply):
     ) -> None:
         super().__init__(session, wish.names, run_id=run_id, first_message=first_message)
         self._wish = wish
+        if wish.left_out:
+            said = f"Only functions are offered to the model, not {', '.join(wish.left_out)[:200]}."
+            self.warnings.append({"code": "tools_left_out", "message": said})
         self._number = 0
         self._output: list[Json] = []
         self._item: Json | None = None  # the open one, the last of `_output`

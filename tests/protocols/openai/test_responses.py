@@ -66,6 +66,24 @@ class Fields(unittest.TestCase):
         self.assertTrue(session["config"]["yaa"]["unattended"])
         self.assertFalse(wish.stream)
 
+    def test_tools_that_are_no_functions_are_left_out_and_said(self) -> None:
+        """As Codex CLI sends them with each request."""
+        inner = {"type": "function", "name": "spawn", "parameters": {}}
+        tools: list[Json] = [
+            {"type": "function", "name": "exec", "parameters": {"type": "object"}},
+            {"type": "namespace", "name": "agents", "tools": [inner]},
+            *({"type": kind} for kind in ("web_search", "custom", "web_search")),
+        ]
+        session, wish = read(tools=tools, tool_choice="auto")
+        self.assertEqual([tool["name"] for tool in session["tools"]], ["exec"])
+        self.assertEqual(wish.left_out, ("namespace", "web_search", "custom"))
+        made: Any = {"messages": []}
+        reply = responses.ResponsesReply(made, wish, run_id="run_1", first_message=0)
+        (warning,) = reply._extra(with_session=False)["yaa"]["warnings"]
+        self.assertEqual(warning["code"], "tools_left_out")
+        self.assertIn("namespace, web_search, custom", warning["message"])
+        self.assertEqual(read(tools=tools[:1])[1].left_out, ())
+
     def test_what_is_handed_on(self) -> None:
         session, wish = read(
             temperature=0.5,
@@ -206,7 +224,8 @@ class Refused(unittest.TestCase):
             ({"prompt": {"id": "p"}}, "/prompt"),
             ({"background": True}, "/background"),
             ({"top_logprobs": 2}, "/top_logprobs"),
-            ({"tools": [{"type": "web_search"}]}, "/tools/0/type"),
+            ({"tools": [{"type": 5}]}, "/tools/0/type"),
+            ({"tools": [{"type": "web_search"}], "tool_choice": "required"}, "/tool_choice"),
             ({"tools": [{"type": "function"}]}, "/tools/0/name"),
             ({"tools": [TOOL], "tool_choice": allowed}, "/tool_choice/tools/0/type"),
             ({"tool_choice": {"type": "web_search"}}, "/tool_choice"),
