@@ -11,7 +11,7 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from copy import deepcopy
 from pathlib import Path
@@ -36,12 +36,17 @@ from ..models.adapter import BaseAPI, ModelError, adapter_problem
 from ..models.registry import Models
 from ..runtime.event_loop import Loop
 from ..session.fold import Folder
+from ..session.schema import ROLE_ALIASES
 from ..strict_json import JSONError, loads
 
 T = TypeVar("T")
 
 PROGRAM = "program"  # name of the provider for the program's `api`
 MOST = "max_connections"  # of BaseServer's config: `server.limits.max_connections`
+SETTINGS = (  # of a Chat Completions request, as a session has them in `model_settings`
+    *("temperature", "top_p", "stop", "seed", "presence_penalty", "frequency_penalty"),
+    *("reasoning_effort", "parallel_tool_calls", "logit_bias", "verbosity"),
+)
 SHORT = ("host", "port", "api_keys", "workers")  # of BaseServer's config: `server.<name>`
 _DONE = object()
 
@@ -104,14 +109,18 @@ class OpenAIAPI(BaseAPI):
     def request(self, session_data: Json) -> Message:
         """Return the model's next message: `{role, content, tool_calls?, reasoning?, meta}`.
 
-        `session_data`: `messages` and `tools` of a session or of a Chat Completions request. Raises
-        ModelError if the provider fails.
+        `session_data`: a session, or the body of a Chat Completions request, as adapters get it.
+        Raises ModelError if the provider fails.
         """
         background = Background()
         try:
             return background.run(self._answer(deepcopy(session_data)))
         finally:
             background.close()
+
+    def stream(self, session_data: Json) -> Iterator[Message]:
+        """Yield the message of `request`, whole."""
+        yield self.request(session_data)
 
     async def _answer(self, session_data: Json) -> Message:
         client = Client(os.environ)
@@ -126,11 +135,32 @@ class OpenAIAPI(BaseAPI):
 OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/library.md)
 
 
+def _request_config(given: Json) -> Json:
+    """Return the config of a session, with what a Chat Completions request says instead."""
+    config = given.get("config") or {}
+    api = config.get("llm_api") or {}
+    members = {name: given[name] for name in SETTINGS if given.get(name) is not None}
+    own = {"use_custom_temp": True} if "temperature" in members else {}
+    said = {name: given[name] for name in ("max_tokens", "stream") if given.get(name) is not None}
+    settings = {**(api.get("model_settings") or {}), **members, **own}
+    return {**config, "llm_api": {**api, **said, "model_settings": settings}}
+
+
 async def request_message(api: Model, session_data: Json) -> Message:
     """Return one message of a model. Raises ModelError."""
     numbers = iter(range(1, 1_000_000))
-    options = Options.of(session_data, lambda kind: f"{kind}_{next(numbers)}")
-    messages, tools = session_data.get("messages") or [], session_data.get("tools") or []
+    chosen = session_data.get("tool_choice")
+    options = Options.of(
+        {**session_data, "config": _request_config(session_data)},
+        lambda kind: f"{kind}_{next(numbers)}",
+        tool_choice=chosen["function"]["name"] if isinstance(chosen, dict) else chosen,
+        response_format=session_data.get("response_format"),
+    )
+    tools = session_data.get("tools") or []
+    messages: list[Any] = [
+        {**each, "role": ROLE_ALIASES.get(each.get("role"), each.get("role"))}
+        for each in session_data.get("messages") or []
+    ]
     made: Session = {"messages": []}
     folder = Folder(made)
     async with aclosing(api.stream(messages, tools, options)) as events:

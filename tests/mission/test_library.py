@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,57 @@ class Library(Case):
         self.assertEqual(writer.written, {"hello.txt": "Hi"})
         self.assertEqual(session["messages"][-1]["content"], '任务已完成: {"written":"hello.txt"}')
         self.assertEqual(api.asked[0]["messages"][-1]["content"], "帮我创建hello.txt")
+
+    def test_29_a_subclass_of_openai_api_keeps_what_the_session_says(self) -> None:
+        """An adapter gets the body of a request, and gives it on; `super().stream` streams."""
+        bodies: list[Json] = []
+
+        class Provider(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                message = {"role": "assistant", "content": "hi"}
+                data = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data.encode())
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        class Asks(OpenAI_API):  # type: ignore[misc]
+            def request(self, session_data: Json) -> Any:
+                return super().request(session_data)
+
+        class Streams(Asks):
+            def stream(self, session_data: Json) -> Any:
+                yield from super().stream(session_data)
+
+        provider = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+        self.addCleanup(provider.server_close)
+        threading.Thread(target=provider.serve_forever, daemon=True).start()
+        self.addCleanup(provider.shutdown)
+        settings = {"temperature": 0.2, "use_custom_temp": True, "stop": ["x"]}
+        llm_api = {"max_tokens": 50, "stream": False, "model_settings": settings}
+        asked: Json = {"messages": [{"role": "user", "content": "hi"}]}
+        for kind in (Asks, Streams):
+            for stream in (False, True):
+                api = kind("m", api_url=f"http://127.0.0.1:{provider.server_port}/v1")
+                config = {"llm_api": {**llm_api, "stream": stream}}
+                session = run({**asked, "config": config}, home=self.home, api=api)
+                self.assertEqual(session["messages"][-1]["content"], "hi", session["status"])
+                sent = bodies.pop()
+                self.assertEqual((sent["temperature"], sent["stop"]), (0.2, ["x"]))
+                self.assertEqual(sent.get("max_tokens", sent.get("max_completion_tokens")), 50)
+                self.assertEqual(bool(sent.get("stream")), stream)
+        api = OpenAI_API("m", api_url=f"http://127.0.0.1:{provider.server_port}/v1")
+        chosen = {"type": "function", "function": {"name": "f"}}
+        tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+        api.request({"messages": [{"role": "用户", "content": "好"}], "tools": [tool],
+                     "tool_choice": chosen, "stream": False})  # fmt: skip
+        self.assertEqual(bodies[-1]["messages"], [{"role": "user", "content": "好"}])
+        self.assertEqual(bodies[-1]["tool_choice"], chosen)
 
     def test_103_run_in_a_program(self) -> None:
         """`chat(request)` and `chat(request, StreamCallback)` of seed 000."""
