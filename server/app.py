@@ -46,6 +46,7 @@ from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
 from .runtime.accounts import Accounts
 from .runtime.clock_jumps import ClockJumps
+from .runtime.memory import give_back
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
@@ -187,6 +188,7 @@ class App:
 
         Claims, results, records, stop requests and workspaces expire.
         """
+        give_back()
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()

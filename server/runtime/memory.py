@@ -18,3 +18,13 @@ def use_one_arena() -> None:
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
+def give_back() -> None:
+    """Return to the system what is free in the heap.
+
+    glibc keeps free memory below what is in use, so after large requests a quiet process has three
+    times what it needs. Takes milliseconds; does nothing with other C libraries.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

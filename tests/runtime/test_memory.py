@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import resource
 import subprocess
 import sys
 import unittest
@@ -59,6 +60,18 @@ class Arenas(unittest.TestCase):
             assert yaa.child is not None
             maps = Path(f"/proc/{yaa.child.process.pid}/maps").read_text()
         self.assertEqual(arenas(maps), 0)
+
+    def test_what_is_free_between_is_given_back(self) -> None:
+        """As after large requests, of which something small is kept."""
+        program = (
+            "from server.runtime.memory import give_back\n"
+            "def pages(): return int(open('/proc/self/statm').read().split()[1])\n"
+            "made = [b'x' * (100_000 + n) for n in range(500)]; kept = made[49::50]\n"
+            "del made; before = pages(); give_back(); print(before - pages())"
+        )
+        command = [sys.executable, "-c", program]
+        said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        self.assertGreater(int(said) * resource.getpagesize() >> 10, 40_000, "KiB of 48,000")
 
 
 if __name__ == "__main__":
