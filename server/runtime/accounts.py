@@ -219,7 +219,8 @@ class Accounts:
         Raises Problem if they may not, unless `always`; then nothing has changed.
         """
         pool = self.pools[what]
-        pool.change(person, -before)
+        if before:
+            pool.change(person, -before)
         allowed = always or amount <= before
         if not (allowed or pool.fits(person, amount, self.rules.terms(person, what))):
             pool.change(person, before)
