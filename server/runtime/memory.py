@@ -23,8 +23,8 @@ def use_one_arena() -> None:
 def give_back() -> None:
     """Return to the system what is free in the heap.
 
-    glibc keeps free memory below what is in use, so after large requests a quiet process has three
-    times what it needs. Takes milliseconds; does nothing with other C libraries.
+    glibc keeps free memory below what is in use, so after large requests a quiet process has more
+    than it needs. Takes milliseconds; does nothing with other C libraries.
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

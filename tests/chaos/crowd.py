@@ -42,7 +42,8 @@ IDLE_S = 5.0  # of the processes that a server keeps
 RESULTS_S, CLAIMS_S = 30, 300  # a call that waits longer than its claim is asked about
 MORE_KIB, SLACK = 64 << 10, 8  # of memory; of descriptors, threads and processes
 MORE_FILES, MORE_BYTES = 400, 48 << 20  # of the home, without LASTING
-LIMITS = {"claim_ttl_s": CLAIMS_S, "result_ttl_s": RESULTS_S}
+KEPT_MB = 8  # of sessions for their next requests: full after the warm-up, so that it adds nothing
+LIMITS = {"claim_ttl_s": CLAIMS_S, "result_ttl_s": RESULTS_S, "kept_sessions_mb": KEPT_MB}
 # What is bounded by an hour or by bytes, and not by what runs.
 LASTING = ("objects", "runs")
 
