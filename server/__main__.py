@@ -26,6 +26,7 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
 from . import VERSION, later, protocols
 from .api.auth import Keys, keys_of
 from .cli import links
+from .cli.first_word import with_command
 from .cli.live_config import Source
 from .cli.serve import (
     BAD_CONFIGURATION,
@@ -186,7 +187,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", parents=[common], help="run a session: JSON in, JSON out")
-    run.add_argument("file", nargs="?", help="a session (default: standard input)")
+    about = "a session, or what to say (default: standard input, either)"
+    run.add_argument("file", metavar="FILE|WORDS", nargs="?", help=about)
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
     _add_permission(run)
@@ -209,7 +211,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
-    return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
+    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    typed = sys.argv[1:] if arguments is None else arguments
+    typed, problem = with_command(typed, commands.choices, at_terminal=at_terminal)
+    if problem:
+        parser.error(problem)
+    return parser.parse_args(typed, argparse.Namespace(home=None, config=None))
 
 
 def _add_permission(parser: argparse.ArgumentParser) -> None:

@@ -48,6 +48,7 @@ from .console import (
     run_once,
     sanitize_foreign,
     to_run,
+    what_to_run,
     with_folder,
     with_message,
     with_permission,
@@ -219,6 +220,8 @@ def _run_kept(
         before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
         given = with_message(before, options.say)
     else:
+        options.file, options.say, in_words = what_to_run(options.file, options.say)
+        options.text = options.text or (in_words and not options.events)
         given = to_run(options.file, options.say)
     document, lines = _admitted(given, config, options)
     if options.again:

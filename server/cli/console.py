@@ -129,6 +129,32 @@ def _removed_line(item: Json) -> str:
     return visible(browser_safe(f"{text}: {short}" if short else text))
 
 
+def what_to_run(file: str | None, text: str | None) -> tuple[str | None, str | None, bool]:
+    """Return the file and the message of `run`, and whether words are asked and answered.
+
+    A FILE that is none is the message, and so is standard input that does not begin as JSON.
+    Raises Problem.
+    """
+    if file is not None:
+        return (file, text, False) if text is not None or is_file_name(file) else (None, file, True)
+    if text is not None or not hasattr(sys.stdin.buffer, "peek"):
+        return None, text, False
+    try:
+        begin = sys.stdin.buffer.peek(1)[:1]
+        while begin and begin.isspace():
+            sys.stdin.buffer.read(1)
+            begin = sys.stdin.buffer.peek(1)[:1]
+        if begin in (b"{", b"["):
+            return None, None, False
+        words = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    except OSError as error:
+        raise Problem("bad_request", f"standard input: {error.strerror}") from None
+    if not words:
+        text = "standard input:1:1: nothing was given: wanted a session as JSON, or a question"
+        raise Problem("bad_request", text)
+    return None, words, True
+
+
 def to_run(file: str | None, text: str | None) -> Session:
     """Return the session for `run`, with a user message of `text` appended, if given.
 
