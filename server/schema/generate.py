@@ -91,7 +91,7 @@ class _Reader:
         self.prose: list[str] = []
         self.found: dict[str, list[str]] = {}
         self.section = "prose"  # or google, numpy, field, other
-        self.indent = 0  # of the items in a Google section
+        self.indent: int | None = None  # of the items in a Google section
         self.current: list[list[str]] = []  # the texts that a continuation line belongs to
 
     def read(self, line: str, after: str) -> None:
@@ -118,7 +118,7 @@ class _Reader:
             return False
         name = (line if underlined or not match else match["name"]).strip(" :：").lower()
         if name in _PARAMETERS:
-            self.section, self.indent = "numpy" if underlined else "google", 0
+            self.section, self.indent = "numpy" if underlined else "google", None
         elif name in _OTHER or (name in _PROSE and self.section != "prose"):
             self.section = "other"
         else:
@@ -142,11 +142,11 @@ class _Reader:
         width = len(line) - len(line.lstrip())
         if not line.strip():
             return
-        if width == 0 and not _DASHED.match(line):
-            self.section = "other"  # prose after the list
-            return
-        self.indent = self.indent or width
         match = _GOOGLE_ITEM.match(line.strip())
+        if width == 0 and not _DASHED.match(line) and (self.indent or not match):
+            self.section = "other"  # prose after the list; some write items without indentation
+            return
+        self.indent = width if self.indent is None else self.indent
         if match and width <= self.indent:
             self.begin([match["name"]], match["text"])
         else:

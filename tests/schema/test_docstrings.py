@@ -93,6 +93,16 @@ TABLE: list[tuple[str | None, str | None, dict[str, str]]] = [
         "查询天气。",
         {"city": "城市", "days": "天数"},
     ),
+    (
+        "Flat.\n\nArgs:\na (int): the first\n    two lines: here\nb: second\n\nReturns:\nint: 1",
+        "Flat.",
+        {"a": "the first two lines: here", "b": "second"},
+    ),
+    (
+        "Prose behind.\n\nArgs:\n    a: the first\nNote: this is no parameter",
+        "Prose behind.",
+        {"a": "the first"},
+    ),
     (":not a field: x\nhttp://a.test: y", ":not a field: x\nhttp://a.test: y", {}),
 ]
 
