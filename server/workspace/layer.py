@@ -364,11 +364,12 @@ class Layer:
         only = {tuple(place) for place in mark["only"]}
         target = flatten(self.store, mark["tree"])
         before = flatten(self.store, mark["before"], left=True)
-        now = flatten(self.store, self.folder.scan(state, everything=True), left=True)
+        scanned = self.folder.scan(state, everything=True)
+        now = flatten(self.store, scanned, left=True)
         free = only & left_alone(now, before, target)
         refusal = ""
         try:
-            self.folder.restore(state, mark["tree"], mark, free, given_up)
+            self.folder.restore(state, mark["tree"], mark, free, given_up, scanned)
         except OSError as error:  # it stays so: what is left to do is not tried for ever
             if error.errno not in READ_ONLY:
                 raise

@@ -219,14 +219,17 @@ class Operations:
         with self._changing(finish=False) as state:
             only: frozenset[Place] | None = None
             given_up = frozenset(_places(paths) or ())
+            if after is not None or paths is not None:
+                state = self._finish(state)
+            now = self.root.scan(state, everything=True)
             if after is not None:
-                aim, only = self._undone(state, tree, after)
+                aim, only = self._undone(now, tree, after)
             elif paths is not None:
-                aim, only = self._with_places(state, tree, given_up)
+                aim, only = self._with_places(now, tree, given_up)
             else:
-                aim = self._aim(state, tree)
+                aim = self._aim(state, now, tree)
             facts = {"start": start, "goal": tree} if only is None else {}
-            done = self.root.restore(state, aim, facts, only, given_up)
+            done = self.root.restore(state, aim, facts, only, given_up, now)
             state.pop("restoring", None)
             if self.layer and only is None:
                 self.layer.find_base(state, tree, start)
@@ -561,14 +564,11 @@ class Operations:
             tree.take(item.place, item.after, model)
         return self._built(tree)
 
-    def _undone(
-        self, state: dict[str, Any], before: str, after: str
-    ) -> tuple[str, frozenset[Place]]:
-        """Return the tree without the change that made `after` of `before`, and its places.
+    def _undone(self, now: str, before: str, after: str) -> tuple[str, frozenset[Place]]:
+        """Return a tree without the change that made `after` of `before`, and its places.
 
         Raises moved if one of them was changed again.
         """
-        now = self.root.scan(self._finish(state))
         tree, model = Merge(flatten(self.store, now, left=True)), flatten(self.store, before)
         rows = in_order(differences(self.store, after, before, folders=True))
         for item in rows:
@@ -578,14 +578,14 @@ class Operations:
                 continue
             if here != item.before or not tree.take(item.place, item.after, model) and is_file:
                 text = f"{text_of(item.place)} was changed since; nothing was undone"
-                raise WorkspaceError("moved", text, tree=state.get("tree"))
+                raise WorkspaceError("moved", text, tree=now)
         return self._built(tree), frozenset(item.place for item in rows)
 
     def _with_places(
-        self, state: dict[str, Any], tree: str, places: frozenset[Place]
+        self, now: str, tree: str, places: frozenset[Place]
     ) -> tuple[str, frozenset[Place]]:
         """Return what is there with some places as in a tree, and the places that so change."""
-        there = flatten(self.store, self.root.scan(self._finish(state)), left=True)
+        there = flatten(self.store, now, left=True)
         target, model = Merge(there), flatten(self.store, tree)
         for place in sorted(places, key=len):
             entry_at(self.store, tree, place)
@@ -645,9 +645,8 @@ class Operations:
             state["appeared"] = ["/".join(place) for place in appeared][-MAX_APPEARED:]
         return rows
 
-    def _aim(self, state: dict[str, Any], tree: str) -> str:
+    def _aim(self, state: dict[str, Any], now: str, tree: str) -> str:
         """Return a tree with what is there of the paths that appeared since it was recorded."""
-        now = self.root.scan(state)
         self._moved(state, now)
         appeared = {tuple(path.split("/")) for path in state.get("appeared", ())}
         if not appeared:

@@ -80,13 +80,15 @@ class Root:
         facts: dict[str, Any] | None = None,
         only: Set[Place] | None = None,
         given_up: Set[Place] = frozenset(),
+        scanned: str = "",
     ) -> Outcome:
         """Make the folder what a tree says. The caller holds the lock exclusively.
 
         `state` is saved with the mark before anything changes; `facts` are kept in it. The caller
         removes the mark when it saves what the state is then. Raises OSError or WorkspaceError with
         the mark in place. With `only`, other places are not touched, and neither is what others
-        change meanwhile; without, it is recorded and replaced. `given_up`: some of `only`, where
+        change meanwhile; without, it is recorded and replaced. `scanned`: the tree of a scan of
+        everything that the caller has just done. `given_up`: some of `only`, where
         also what no tree has is replaced.
         """
         nonce = state.get(self.mark, {}).get("nonce") or secrets.token_hex(16)
@@ -94,7 +96,8 @@ class Root:
         blocked: list[Place] = []
         first: Left | None = None
         for number in range(ROUNDS):
-            now = self.scan({self.mark: {"nonce": nonce}}, everything=True)
+            now = scanned or self.scan({self.mark: {"nonce": nonce}}, everything=True)
+            scanned = ""
             todo = plan(self.store, now, tree, only, first, given_up)
             first = first or Left(self.store, now)
             replaced = replaced or now
@@ -133,7 +136,8 @@ class Root:
         free = left_alone(*(flatten(self.store, each) for each in (now, before, tree)))
         aim = Left(self.store, tree, strict=True)
         try:
-            self.restore(state, tree, mark, {place for place in free if aim.knows(place)})
+            only = {place for place in free if aim.knows(place)}
+            self.restore(state, tree, mark, only, scanned=now)
         except OSError as error:  # it stays so, and nothing else could be done here for ever
             if error.errno not in READ_ONLY:
                 raise
