@@ -444,6 +444,7 @@ await main(async (walk, job) => {
       over: "GET /skills/",
       async begin() {
         await newSession();
+        await until(() => page.evaluate(() => yaa.use("ui/commands").list().some(({ id }) => id === "skills")));
         await page.evaluate(() => { void yaa.use("ui/commands").run("skills"); });
         await page.waitForSelector(`${DIALOG} [data-skill=pdf]`);
       },
@@ -579,6 +580,7 @@ await main(async (walk, job) => {
   }
 
   await page.setCacheEnabled(false);
+  page.setDefaultTimeout(2 * SETTLE_MS);
   await walk.step("open", openPage);
   for (const { action, fault } of job.rows) {
     const { over, begin, act, during, check } = ACTIONS[action];
