@@ -494,7 +494,8 @@ await main(async (walk, job) => {
       },
       during,
       async check(_, fail) {
-        const isOpen = async () => await isThere(COMPOSER) || (await pressed("Try again", "button"), false);
+        const isOpen = () => isThere(COMPOSER).catch(() => false); // while it is being loaded, nobody can be asked
+        for (let n = 0; n < 3 && !await until(isOpen, 4000); n++) await pressed("Try again", "button");
         if (!await until(isOpen)) return fail("stuck", "it is not there without a reload");
         if (!(await session()).messages.length) await walk.send("calc 6*7");
         await answered("42")(fail);
