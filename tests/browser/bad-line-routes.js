@@ -94,6 +94,15 @@ async function main() {
     },
   }
 
+  /** A server that loads its new settings is asked again. @param {() => Promise<boolean>} holds */
+  async function until(holds) {
+    for (let n = 0; n < 30; n++) {
+      if (await holds().catch(() => false)) return true
+      await new Promise((resolve) => { real(resolve, 100) })
+    }
+    return false
+  }
+
   /** @returns {Promise<[any, any]>} the answer and the failure of one press */
   const pressed = (work) => Promise.race([
     work().then((answer) => [answer, null], (error) => [null, error]),
@@ -123,7 +132,7 @@ async function main() {
       await heal()
       if (!answer) broken.push(`stuck: ${error?.message}`)
       else if (!fits(answer)) broken.push(`false: ${JSON.stringify(answer).slice(0, 200)}`)
-      if (!await made(id, answer ?? {}).catch(() => false)) broken.push('lost: it was not made')
+      if (!await until(() => made(id, answer ?? {}))) broken.push('lost: it was not made')
       const undone = answer && await after(id, answer, before)
       if (undone) broken.push(`lost: ${undone}`)
     } catch (error) {

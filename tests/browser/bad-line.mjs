@@ -96,11 +96,11 @@ await main(async (walk, job) => {
     for (let n = 0; n < 9 && await page.evaluate(() => document.activeElement.dataset.path) !== name; n++) await page.keyboard.press("ArrowDown");
   }
   const clickRow = (name) => page.evaluate((wanted) => [...document.querySelectorAll(".file-tree .node")].find((one) => one.dataset.path === wanted)?.click(), name);
-  const paste = (name, text) => page.evaluate((file, words) => {
+  const drop = (css, name, text) => page.evaluate((selector, file, words) => {
     const data = new DataTransfer();
     data.items.add(new File([words], file));
-    document.querySelector(".files-body").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-  }, name, text);
+    for (const type of ["dragover", "drop"]) document.querySelector(selector).dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }, css, name, text);
 
   /** The list says what is on the server. */
   const listed = (id) => async (fail) => {
@@ -148,7 +148,7 @@ await main(async (walk, job) => {
   const ACTIONS = {
     upload: {
       over: "PUT /workspaces/.*path=up", begin: () => openFiles({ "f1.txt": "1" }),
-      act: () => paste("up.txt", "mine"),
+      act: () => drop("aside.files", "up.txt", "mine"),
       async check(id, fail) {
         await until(async () => (await filesOf(id)).includes("up.txt") || await isThere(".uploads button:not([hidden])"));
         if (!(await filesOf(id)).includes("up.txt") && !await isThere(".uploads li")) fail("lost", "up.txt is nowhere");
@@ -160,7 +160,7 @@ await main(async (walk, job) => {
     "upload, the agent writes, Undo": {
       over: "PUT /workspaces/.*path=up", begin: () => openFiles({ "f1.txt": "1" }),
       async act(id) {
-        await paste("up.txt", "mine");
+        await drop("aside.files", "up.txt", "mine");
         await put(id, "agent.txt", "the agent's");
       },
       async check(id, fail) {
@@ -329,13 +329,7 @@ await main(async (walk, job) => {
       over: "PUT /workspaces",
       async begin() {
         await newSession();
-        await page.evaluate(() => {
-          const data = new DataTransfer();
-          data.items.add(new File(["a note"], "note.txt"));
-          const area = document.querySelector("form.composer textarea");
-          area.focus();
-          area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-        });
+        await drop("form.composer", "note.txt", "a note");
         await pause(200);
       },
       act: () => walk.send("hello"),
@@ -431,11 +425,7 @@ await main(async (walk, job) => {
     import: {
       over: "GET /",
       begin: () => newSession(),
-      act: () => page.evaluate((title) => {
-        const data = new DataTransfer();
-        data.items.add(new File([JSON.stringify([{ role: "user", content: title }, { role: "assistant", content: "Indeed" }])], "talk.json"));
-        for (const type of ["dragover", "drop"]) document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
-      }, `From elsewhere ${count}`),
+      act: () => drop("#side", "talk.json", JSON.stringify([{ role: "user", content: `From elsewhere ${count}` }, { role: "assistant", content: "Indeed" }])),
       async check(_, fail) {
         if (!await until(() => page.$$eval(".row-title", (all, words) => all.some((one) => one.innerText.includes(words)), `From elsewhere ${count}`))) fail("lost", "it is not in the list");
       },
