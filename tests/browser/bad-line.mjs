@@ -393,7 +393,8 @@ await main(async (walk, job) => {
     }),
     "send and close the tab": tabsRow(async (two) => {
       await sendIn(two);
-      await pause(50);
+      await two.waitForFunction(() => document.querySelectorAll("article.message[data-role=user]").length === 2);
+      await pause(100);
       await two.close();
     }),
     "choose a server": {
@@ -526,6 +527,11 @@ await main(async (walk, job) => {
           }
         }
         await page.bringToFront();
+        if (two.isClosed()) { // whoever looks at a session again sees what is stored
+          const { id } = await session();
+          await newSession();
+          await page.evaluate((one) => yaa.use("ui/commands").context().actions.open(one), id);
+        }
         await answered("42", 2)(fail);
         if (!two.isClosed()) await two.close();
       },
