@@ -66,13 +66,13 @@ await main(async (walk, job) => {
     await page.goto(job.url);
     await page.waitForSelector(COMPOSER, { visible: true });
     await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info() } catch { return null } });
-    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "light" }));
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "light", paused: false }));
   }
 
   async function newSession(folder = "") {
     await page.evaluate(() => document.querySelector("dialog[open]")?.querySelector(".dialog-head button")?.click());
     // an empty one would be used again, with the files that it has
-    await page.evaluate(() => { const { app } = yaa.use("ui/commands").context(); app.show(app.sessionStore.fresh()); });
+    await page.evaluate(() => { const { app, actions } = yaa.use("ui/commands").context(); actions.set({ paused: false }); app.show(app.sessionStore.fresh()); });
     if (folder) await page.evaluate((name) => { yaa.use("ui/commands").context().app.current.session.workspace = { folder: name }; }, folder);
     return (await session()).id;
   }
