@@ -32,7 +32,7 @@ from . import session_files
 from .chat_store import describe
 from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
-from .terminal import Printer, Terminal, ask_answer, visible
+from .terminal import Printer, Terminal, ask_answer, on_one_line, visible
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
 EXITS = {"completed": COMPLETED, "failed": FAILED}
@@ -46,6 +46,9 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /open ID     go on with another one of them
   /delete ID   delete one of them
   /permission MODE  what runs unasked: by_rules, edits_run, copy_runs, every_call
+  /cost        tokens and money of this session
+  /undo        take back your last message and what followed
+  /diff PATH   how a file differs from the folder; all without a path
   /changes     what differs from the folder (chat --folder NAME, or here)
   /apply PATH  put it there; all without a path
   /discard PATH  take it back; all without a path
@@ -282,6 +285,17 @@ def write_answer(session: Session, out: TextIO) -> None:
             print(f"yaa: it waits for you: {text}", file=sys.stderr)
 
 
+def usage_line(usage: Mapping[str, Any]) -> str:
+    """Return one line about the tokens and the cost of a session."""
+    words = f"{usage.get('calls', 0)} model calls, {usage.get('prompt_tokens', 0):,} tokens in"
+    words += (
+        f" ({usage.get('cached_tokens', 0):,} cached), {usage.get('completion_tokens', 0):,} out"
+    )
+    if "cost_micro" in usage and usage.get("cost_unit"):
+        words += f", {usage['cost_micro'] / 1e6:.4f} {usage['cost_unit']}"
+    return visible(words)
+
+
 class Chat:
     """A conversation on a terminal.
 
@@ -378,9 +392,13 @@ class Chat:
                 self._save(rest.strip())
             case "/save":
                 self._terminal.line("/save FILE", "red")
+            case "/cost":
+                self._terminal.line(usage_line(self.session.get("usage") or {}))
+            case "/undo":
+                self._undo()
             case "/permission":
                 self._permission_command(rest.strip())
-            case "/changes" | "/apply" | "/discard":
+            case "/changes" | "/diff" | "/apply" | "/discard":
                 try:
                     self._change_command(name, rest)
                 except Problem as problem:
@@ -409,6 +427,20 @@ class Chat:
         now = self.session.get("config", {}).get("yaa", {}).get("ask", "by_rules")
         self._terminal.line(f"this session: {now}", "dim")
 
+    def _undo(self) -> None:
+        """Take back the last message and all that followed; the next run restores the files."""
+        messages = self.session.get("messages") or []
+        places = [n for n, each in enumerate(messages) if each.get("role") == "user"]
+        if not places:
+            self._terminal.line("there is no message of yours", "red")
+            return
+        text = str(messages[places[-1]].get("content") or "")
+        self.session["messages"] = messages[: places[-1]]
+        for key in ("interrupts", "status", "plan", "output"):
+            self.session.pop(key, None)  # type: ignore[misc]
+        self._store()
+        self._terminal.line(on_one_line(f"taken back: {text[:60]}"), "dim")
+
     def _prompt_command(self, prompts: McpPrompts, name: str, rest: str) -> None:
         """List the prompts, or send one."""
         try:
@@ -426,6 +458,8 @@ class Chat:
         match name:
             case "/changes":
                 self._changes.show(self.session)
+            case "/diff":
+                self._changes.show_diff(self.session, rest)
             case "/apply":
                 self._changes.apply(self.session, rest)
             case _:

@@ -14,11 +14,13 @@ from ..errors import Problem
 from ..json_types import Json, Session
 from ..session.workspace_stand import stand_at
 from ..workspace.errors import WorkspaceError
+from .call_lines import STYLES
 from .terminal import YES, Terminal, on_one_line
 
 MARKS = {"added": "+", "deleted": "-", "modified": "~", "mode": "~"}
 ASKS = {"runs": "runs on your machine", "leads_out": "leads out of the folder"}
 UNKEPT = "what the folder has is recorded nowhere"
+MOST_DIFFS = 50  # files that one /diff shows
 # Of what is not recorded. What rules ignore is meant to be left out.
 LEFT_OUT = {
     "large": "over server.workspace.file_mb",
@@ -120,6 +122,21 @@ class OverlayChanges:
     def show(self, session: Session) -> None:
         """Print the changed files. Raises Problem."""
         if not self._list(session):
+            self._terminal.line("nothing differs from the folder", "dim")
+
+    def show_diff(self, session: Session, path: str) -> None:
+        """Print how one changed file differs from the folder, or each. Raises Problem."""
+        names = _named(path).get("paths") or [
+            row["path"] for row in self._ask(session, "status")["files"]
+        ]
+        for name in names[:MOST_DIFFS]:
+            found = self._ask(session, "diff", to="now", path=name, **{"from": "base"})
+            self._terminal.line(on_one_line(name), "bold")
+            for line in found.get("diff", "").splitlines()[2:]:
+                self._terminal.line(on_one_line(line), STYLES.get(line[:1], "dim"))
+        if (more := len(names) - MOST_DIFFS) > 0:
+            self._terminal.line(f"… and {more} more: /diff PATH", "dim")
+        if not names:
             self._terminal.line("nothing differs from the folder", "dim")
 
     def _list(self, session: Session) -> Sequence[Json]:

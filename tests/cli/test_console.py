@@ -158,6 +158,20 @@ class Commands(Case):
         chat, _ = self.chat("/permission every_call", "write", "n", "", "/clear")
         self.assertEqual(chat.session["config"]["yaa"]["ask"], "every_call", "it is kept")
 
+    def test_the_last_message_is_taken_back(self) -> None:
+        chat, said = self.chat(
+            "one", "write", "y", "/undo", "/cost", "two", "/undo", "/undo", "/undo"
+        )
+        self.assertIn("taken back: write", said)
+        self.assertIn("You said: two", said)
+        self.assertIn("there is no message of yours", said)
+        self.assertIn("model calls, ", said)
+        self.assertEqual(chat.session["messages"], [])
+        chat, _ = self.chat("one", "write", "y", "/undo", "two")
+        contents = [each["content"] for each in chat.session["messages"]]
+        self.assertEqual(contents, ["one", "You said: one", "two", "You said: two"])
+        self.assertEqual(chat.session["status"], "completed")
+
     def test_a_link_stays_one(self) -> None:
         (self.folder / "link").symlink_to("saved.json")
         self.chat("hello", f"/save {self.folder / 'link'}")

@@ -202,9 +202,11 @@ class Here(Case):
         name = next(folder.glob("*.json")).stem
         self.assertIn(f"  {name}  ", self.yaa("sessions").stdout)
         self.assertIn(str(self.base / "big"), self.yaa("sessions").stdout)
-        lines = ("/sessions", "/apply one", "/apply one", "/clear", "/exit")
+        lines = ("/sessions", "/diff", "/diff two", "/apply one", "/apply one", "/clear", "/exit")
         found = self.yaa("here", "--continue", said="\n".join(lines), cwd="big")
         self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(found.stdout.count("two\n@@"), 2, found.stdout)
+        self.assertIn("\n+2\n", found.stdout)
         self.assertEqual(found.stdout.count("2 changes are not applied"), 1, found.stdout)
         self.assertEqual(found.stdout.count("1 change is not applied"), 1, "/clear says it")
         self.assertEqual(self.content("big/one"), "1\n")
@@ -212,8 +214,8 @@ class Here(Case):
         found = self.yaa("here", "--continue", cwd="project")
         self.assertEqual((found.returncode, found.stdout), (2, ""))
         self.assertIn("no session of this folder is kept", found.stderr)
-        lines = (shell("echo 3 > three"), "n", "/exit", "/exit", "not reached")
-        found = self.yaa("here", "--temporary", said="\n".join(lines), cwd="project")
+        last = (shell("echo 3 > three"), "n", "/exit", "/exit", "not reached")
+        found = self.yaa("here", "--temporary", said="\n".join(last), cwd="project")
         self.assertEqual(found.stdout.count("and lost with this session"), 2, found.stdout)
         self.assertEqual(len([*(self.home / "chats").iterdir()]), 1)
 
