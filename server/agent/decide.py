@@ -317,7 +317,7 @@ def fit_to_window(
         return Compact(compaction)
     if too_large:
         budget = budget_of(session, model.name, model.facts)
-        overflow = compact.interrupt(session, budget, too_large, measure.total)
+        overflow = compact.interrupt(session, budget, too_large, measure.total, tools)
         return Stop("interrupted", "limit", interrupts=(overflow,))
     return CallModel(measure, request.messages(note), request.tools, **options)
 

@@ -444,7 +444,7 @@ def measure_request(
     ratio, costs = ratio_of(session, model), costs_of(model)
     if not since:
         messages, system, tools = request.view, request.system, request.tools
-        fixed = _cached_estimate(system, costs) + _of_tools(tools, costs)
+        fixed = _cached_estimate(system, costs) + of_tools(tools, costs)
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         small = most * ratio < budget.high
         if not small and most * ratio < budget.high * MUCH:
@@ -480,13 +480,14 @@ def estimate_request(
 
     If they are certainly no more than `most`, a rough number that is no more either.
     """
-    fixed = _of_tools(tools, costs)
+    fixed = of_tools(tools, costs)
     if (rough := fixed + FACTOR * roughly(messages, costs)) <= most:
         return rough
     return fixed + sum(of_messages(messages, costs))
 
 
-def _of_tools(tools: list[Json], costs: Costs) -> int:
+def of_tools(tools: list[Json], costs: Costs = ANY) -> int:
+    """Return the estimated tokens of the declarations of tools."""
     return _cached_estimate(json_of(tools), costs) if tools else 0
 
 

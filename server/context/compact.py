@@ -42,6 +42,7 @@ from .budget import (
     measure_request,
     media_tokens,
     of_messages,
+    of_tools,
     ratio_of,
     refused_size,
     reported_usage,
@@ -570,6 +571,10 @@ def after_refusal(
 
 
 _WORDS = {
+    "offer_fewer_tools": (
+        "offer fewer tools: the {count} there are take about {tokens} tokens"
+        " (config.tools, operations of an OpenAPI document, or config.yaa.tool_detail)"
+    ),
     "raise_budget": "set config.context.budget to {value} or more",
     "raise_max_context": "set config.yaa.max_context to {value} or more",
     "enable_context": "set config.context.enabled to true",
@@ -581,7 +586,9 @@ _WORDS = {
 }
 
 
-def interrupt(session: Session, budget: Budget, largest: list[Json], observed: int) -> Interrupt:
+def interrupt(
+    session: Session, budget: Budget, largest: list[Json], observed: int, tools: list[Json]
+) -> Interrupt:
     """Return the interrupt: {limit: context_overflow, bound, allowed, observed, largest, remedies}.
 
     `bound`: `budget` or `window`. `allowed` and `observed` are in tokens. `remedies`: what could be
@@ -589,6 +596,8 @@ def interrupt(session: Session, budget: Budget, largest: list[Json], observed: i
     """
     of_budget = budget.window is None or (budget.bound or 0) < budget.window
     remedies = _remedies(session, budget, largest, observed)
+    if (size := of_tools(tools)) * 2 > observed:  # no message is the cause
+        remedies.insert(0, {"action": "offer_fewer_tools", "count": len(tools), "tokens": size})
     what = "config.context.budget" if of_budget else "the window of the model"
     could = ", or ".join(_WORDS[each["action"]].format(**_remedy_fields(each)) for each in remedies)
     return {

@@ -13,13 +13,16 @@ from ..fakes import DEFAULTS, user
 
 
 class Overflow(unittest.TestCase):
+    tools: Any = ()
+
     def told(self, observed: int, window: int | None = None, **context: Any) -> Any:
         config = copy.deepcopy(DEFAULTS["session"]["config"])
         config["context"] |= context
         ops = [{"op": "pin", "ids": ["u1", "gone"]}]
         session: Any = {"messages": [user("x")], "config": config, "context": {"ops": ops}}
         budget = budget_of(session, "m", {"max_context": window})
-        return interrupt(session, budget, [{"id": "u1", "role": "user", "tokens": 9}], observed)
+        largest = [{"id": "u1", "role": "user", "tokens": 9}]
+        return interrupt(session, budget, largest, observed, self.tools)
 
     def test_each_cause_has_its_remedies(self) -> None:
         last = ["unpin", "shorten"]
@@ -38,6 +41,18 @@ class Overflow(unittest.TestCase):
                 self.assertEqual([each["action"] for each in found["remedies"]], actions)
                 self.assertEqual(found["remedies"][actions.index("unpin")]["ids"], ["u1"])
                 self.assertIn(str(observed), found["message"])
+
+    def test_tools_that_take_most_of_it_are_named_first(self) -> None:
+        function = {"name": "f", "description": "words " * 200}
+        self.tools = [{"type": "function", "function": function}] * 50
+        found = self.told(20_000, 30_000, budget=10_000)
+        first = found["remedies"][0]
+        self.assertEqual((first["action"], first["count"]), ("offer_fewer_tools", 50))
+        self.assertGreater(first["tokens"], 10_000)
+        self.assertIn(f"the 50 there are take about {first['tokens']} tokens", found["message"])
+        self.assertIn("tool_detail", found["message"])
+        found = self.told(200_000, 30_000, budget=10_000)  # messages are the larger part
+        self.assertNotIn("offer_fewer_tools", [each["action"] for each in found["remedies"]])
 
 
 if __name__ == "__main__":
