@@ -218,6 +218,7 @@ _FORBIDDEN = ("oneOf", "anyOf", "allOf")  # at the top of an input_schema
 _UNKNOWN = frozenset(
     {"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "seed"}
     | {"stop", "user", "reasoning_effort", "parallel_tool_calls", "thinking", "output_config"}
+    | {"verbosity"}
     # set by the request itself, or makes the provider call other servers
     | {"system", "container", "mcp_servers", "context_management"}
 )

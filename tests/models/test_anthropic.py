@@ -278,6 +278,7 @@ class Rest(unittest.TestCase):
 
     def test_settings(self) -> None:
         settings = {
+            "verbosity": "low",
             "temperature": 0.5,
             "use_custom_temp": True,
             "top_k": 3,
@@ -295,7 +296,7 @@ class Rest(unittest.TestCase):
         self.assertEqual(body["stop_sequences"], ["END"])
         self.assertEqual(body["output_config"], {"effort": "low"})
         self.assertEqual(body["max_tokens"], MAX_TOKENS)
-        for name in ("presence_penalty", "seed", "mcp_servers", "system", "stop"):
+        for name in ("presence_penalty", "seed", "mcp_servers", "system", "stop", "verbosity"):
             self.assertNotIn(name, body)
         thinks = build([USER], settings={**settings, "thinking": {"type": "adaptive"}})
         self.assertFalse({"temperature", "top_k"} & set(thinks))
