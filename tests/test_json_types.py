@@ -95,7 +95,8 @@ class Types(unittest.TestCase):
 
     def test_what_a_run_writes(self) -> None:
         opened = written(SESSION + "accept.py", "run"), keywords(SESSION + "accept.py", "RunInfo")
-        self.assert_keys("RunInfo", accept.COUNTERS, [run_record.FROM_RECORD], *opened)
+        place = ["place"]  # agent/run_workspace.py
+        self.assert_keys("RunInfo", accept.COUNTERS, [run_record.FROM_RECORD], place, *opened)
         self.assert_keys("Plan", returned(SESSION + "plan.py", "Plan"))
         self.assert_keys("Task", ["id", "title", "status", "result"])
         self.assert_keys("LedgerEntry", schema.CALL, ["policy", "args_by"])
