@@ -57,8 +57,9 @@ class Loop(asyncio.SelectorEventLoop):
     def _run_timer_again(self, context: dict[str, Any]) -> None:
         """Run a timer of asyncio again that found no memory: else its `sleep` never returns."""
         timer: Any = context.get("handle")
+        is_timer = isinstance(context.get("handle"), asyncio.TimerHandle)
         starved = isinstance(context.get("exception"), MemoryError)
-        if starved and type(timer) is asyncio.TimerHandle and not timer.cancelled():
+        if starved and is_timer and not timer.cancelled():
             if timer._callback.__module__.startswith("asyncio."):
                 self.call_later(PAUSE_S, lambda: timer.cancelled() or timer._run())
 
