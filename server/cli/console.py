@@ -149,7 +149,9 @@ def what_to_run(file: str | None, text: str | None) -> tuple[str | None, str | N
             begin = sys.stdin.buffer.peek(1)[:1]
         if begin in (b"{", b"["):
             return None, None, False
-        words = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+        words = sys.stdin.buffer.read().decode().strip()
+    except UnicodeDecodeError as error:
+        raise Problem("bad_request", f"standard input is not UTF-8: {error.reason}") from None
     except OSError as error:
         raise Problem("bad_request", f"standard input: {error.strerror}") from None
     if not words:
