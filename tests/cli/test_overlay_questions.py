@@ -37,7 +37,8 @@ class Here(Case):
         self.loop = self.enterContext(asyncio.Runner())
         write(self.folder, {"big": "x" * 100, "gone": "x" * 100, "a": "1"})
         self.run_.perform("refresh", {"session": "s"})
-        self.session = cast(Session, {"id": "s", "messages": [], "workspace": {}})
+        acted = {"role": "tool", "tool_call_id": "c", "content": ""}
+        self.session = cast(Session, {"id": "s", "messages": [acted], "workspace": {}})
 
     def changes(self, *answers: str) -> tuple[OverlayChanges, Answers]:
         class Opened:

@@ -64,10 +64,15 @@ class Check(Case):
         self.assertIn("\\u{e0041}", said)
         self.assertNotIn("\u202e", said)
 
+    def test_a_name_that_is_not_possible(self) -> None:
+        self.write(self.folder, "---\nname: ../x\ndescription: d\n---\nDo it.\n")
+        code, said = self.run_command("check", str(self.folder))
+        self.assertEqual(code, 0)
+        self.assertIn("better   its name '../x' is not possible; the folder's is used", said)
+
     def test_refusals(self) -> None:
         cases = [
             ("no front matter", "refused  SKILL.md: line 1"),
-            ("---\nname: ../x\ndescription: d\n---", "refused  the name '../x' is not possible"),
             ("---\nname: pdf\n---", "refused  SKILL.md has no description"),
         ]
         for text, expected in cases:
