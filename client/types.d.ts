@@ -192,13 +192,20 @@ interface ConfigField {
 }
 interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
 interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged'; message: string }
+/** A change of a session as a plain value (core/session-changes). */
+interface SessionChange { kind: 'set' | 'answer' | 'say'; [key: string]: any }
 interface Store {
   readonly kind: 'idb' | 'memory'
   /** Why it is in memory only. */
   readonly trouble?: StoreError
   list(): Promise<Head[]>
   get(id: string): Promise<Session | null>
-  put(session: Session, marks?: Marks): Promise<void>
+  /** `stamp` names this write; `taken`: keys of changes that `look` gave, which are in it. False: it failed, and was said to */
+  put(session: Session, marks?: Marks, about?: { stamp?: string; taken?: any[] }): Promise<boolean | void>
+  /** keeps changes beside a session that is being written */
+  post(id: string, changes: SessionChange[]): Promise<void>
+  /** which write of a session is stored, and the changes that wait for it */
+  look(id: string): Promise<{ stamp: string; keys: any[]; changes: any[] }>
   append(id: string, event: YaaEvent): void
   flush(): Promise<void>
   delete(id: string): Promise<Session | null>
@@ -290,7 +297,7 @@ interface CallRunnerOptions {
   /** the run of this session, until it rests */
   going(entry: any): Promise<any> | null
   /** resolves when the session is kept; null: what was heard of any */
-  save(entry: any): Promise<void>
+  save(entry: any, work?: (session: Session) => void): Promise<any>
   answer(entry: any, answers: [string, Answer][]): void
   /** something a card shows is different */
   changed(entry: any): void

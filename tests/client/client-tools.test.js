@@ -108,8 +108,9 @@ function runner(options = {}) {
   found.runner = tools.openCallRunner({
     enabled: () => found.on,
     going: () => found.active,
-    save: async (entry) => {
+    save: async (entry, work) => {
       log.push('save')
+      work?.(entry.session)
       if (entry) found.stored = structuredClone(entry.session)
       await options.saving
     },

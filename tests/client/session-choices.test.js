@@ -51,12 +51,12 @@ test('a provider of its own that the session loses is told of, whichever choice 
   }
 })
 
-test('a permission mode is of the open session; on a card it answers what else it would not ask about', () => {
+test('a permission mode is of the open session; on a card it answers what else it would not ask about', async () => {
   const waits = [['a', 'edits_run'], ['b', 'copy_runs'], ['c', undefined], ['d', 'edits_run']]
   for (const [mode, asked, given] of [['copy_runs', 'b', ['a true', 'd true']], ['edits_run', 'a', ['d true']], ['copy_runs', undefined, []]]) {
     const one = open()
     one.entry.session.interrupts = waits.map(([id, permission]) => ({ id, permission }))
-    one.choose('permission', mode, asked)
+    await one.choose('permission', mode, asked)
     assert.deepEqual(JSON.parse(JSON.stringify([one.entry.session.config.yaa, one.given])), [{ language: 'fr', ask: mode }, given])
     assert.equal(one.kept.config, undefined)
   }

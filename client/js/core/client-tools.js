@@ -186,16 +186,14 @@ yaa.define('core/client-tools', ['core/session'], (sessions) => {
       const doing = { session: entry.session.id, interrupt: interrupt.id, controller: new AbortController(), running: true }
       const atOnce = holds(tool.gesture, interrupt) || doings.get(id)?.outcome?.gesture
       doings.set(id, doing)
-      mark(entry.session, interrupt, 'started')
-      const saved = save(entry)
+      const saved = save(entry, (session) => mark(session, interrupt, 'started'))
       if (!atOnce) await saved
       changed(entry)
       const outcome = await perform(tool, interrupt.args, doing.controller.signal)
       if (doings.get(id) !== doing) return
       doings.set(id, { ...doing, running: false, outcome })
       if (!outcome.gesture) return give(entry)
-      mark(entry.session, interrupt, 'waiting')
-      await save(entry)
+      await save(entry, (session) => mark(session, interrupt, 'waiting'))
       changed(entry)
     }
 

@@ -13,6 +13,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
   const TABLES = ['heads', 'bodies', 'events']
   /** Writes on their way at the same time; what comes in beyond them is written together when one has arrived. */
   const AT_ONCE = 8
+  const LATER = 'later ' // in front of the id
   const ENDS = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
   /**
@@ -103,10 +104,12 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
           await (room ??= makeRoom().catch(() => {}).then(() => { room = null }))
           await within('readwrite', work)
         })
+        return true
       } catch (error) {
         const full = isFull(error)
         const code = full ? 'quota' : over || isNewer(error) ? 'newer' : 'failed'
         onError({ code, message: full ? 'The browser has no room left for this page.' : messageOf(error) })
+        return false
       }
     }
 
@@ -147,18 +150,26 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       return events.some((event) => ENDS.has(event.type)) ? body.session : applyMarks(body.session, body.marks)
     }
 
-    /** @param {Session} session @param {Marks} [marks] */
-    async function put(session, marks = {}) {
+    /** @type {Store['put']} */
+    async function put(session, marks = {}, { stamp = '', taken = [] } = {}) {
       const { id } = session
       pending.delete(id)
-      await write(({ heads, bodies, events }) => {
-        heads.put(memory.headOf(session, Date.now()))
+      return write(({ heads, bodies, events }) => {
+        heads.put({ ...memory.headOf(session, Date.now()), stamp })
         bodies.put({ id, session, marks })
+        for (const key of taken) events.delete(key)
         dropEvents(events, id)
       })
     }
 
-    /** @param {string} id @param {YaaEvent} event */
+    /** @type {Store['look']} */
+    async function look(id) {
+      await flush()
+      const [head, keys, batches] = await within('readonly', ({ heads, events }) => [heads.get(id), events.index('id').getAllKeys(LATER + id), events.index('id').getAll(LATER + id)])
+      return { stamp: String(head?.stamp || head?.updated || ''), keys, changes: batches.flatMap((/** @type {any} */ batch) => batch.events) }
+    }
+
+    /** @param {string} id @param {any} event */
     function append(id, event) {
       const batch = pending.get(id)
       if (batch) batch.push(event)
@@ -169,6 +180,12 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
         due = false
         flush()
       })
+    }
+
+    /** @type {Store['post']} */
+    function post(id, changes) {
+      for (const one of changes) append(LATER + id, one)
+      return flush()
     }
 
     async function flush() {
@@ -191,7 +208,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       await write(({ heads, bodies, events }) => {
         heads.delete(id)
         bodies.delete(id)
-        dropEvents(events, id)
+        dropEvents(events, id, LATER + id)
       })
       return session
     }
@@ -206,15 +223,17 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     // the last moments in which a page that is left may still write: before io/idb-transaction hears of it
     globalThis.addEventListener?.('pagehide', flush, true)
     globalThis.document?.addEventListener('visibilitychange', flush)
-    return { kind: 'idb', list, get, put, append, flush, delete: remove, close }
+    return { kind: 'idb', list, look, post, get, put, append, flush, delete: remove, close }
   }
 
-  /** @param {IDBObjectStore} events @param {string} id */
-  function dropEvents(events, id) {
-    const keys = events.index('id').getAllKeys(id)
-    keys.onsuccess = () => {
-      keys.result.forEach((key) => events.delete(key))
-      events.transaction.commit?.()
+  /** @param {IDBObjectStore} events @param {string[]} ids */
+  function dropEvents(events, ...ids) {
+    for (const id of ids) {
+      const keys = events.index('id').getAllKeys(id)
+      keys.onsuccess = () => {
+        keys.result.forEach((key) => events.delete(key))
+        if (id === ids.at(-1)) events.transaction.commit?.()
+      }
     }
   }
 

@@ -5,7 +5,7 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
 
   /** @returns {Store} */
   function open() {
-    /** @type {Map<string, {session: Session, updated: number}>} */
+    /** @type {Map<string, {session: Session, updated: number, stamp: string}>} */
     const kept = new Map()
 
     /** @param {string} id */
@@ -17,8 +17,10 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
         const heads = [...kept.values()].map(({ session, updated }) => headOf(session, updated))
         return heads.sort((a, b) => b.updated - a.updated)
       },
+      look: async (id) => ({ stamp: kept.get(id)?.stamp ?? '', keys: [], changes: [] }), // no other tab has them
+      post: async () => {},
       get: async (id) => copyOf(id),
-      put: async (session) => { kept.set(session.id, { session: structuredClone(session), updated: Date.now() }) },
+      put: async (session, _, { stamp = '' } = {}) => { kept.set(session.id, { session: structuredClone(session), updated: Date.now(), stamp }) },
       append: (id, event) => {
         const entry = kept.get(id)
         if (entry) fold(entry.session, event)

@@ -36,7 +36,7 @@ yaa.define('ui/app', [
         onEnd(entry, server)
         keepEvents(entry, store)
         app.queue.onEnd(entry)
-      }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
+      }, onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
     /** @type {App} */
     const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }

@@ -13,11 +13,11 @@ yaa.define('ui/branch-actions', [
 
     /**
      * One change of the open session; nothing is changed under a run. It says so where the files will be put back with it.
-     * @template T @param {(session: Session) => T} work @returns {T | null}
+     * @template T @param {(session: Session) => T} work @returns {Promise<T | null>}
      */
-    function change(work) {
+    async function change(work) {
       const before = standOf(session())
-      const done = sessionStore.edit(app.current, work)
+      const done = await sessionStore.edit(app.current, work)
       if (done === null) toast(t('branch.busy'))
       else if (standOf(session()) !== before) toast(t('branch.files'))
       return done
@@ -41,9 +41,9 @@ yaa.define('ui/branch-actions', [
       if (!message || !place) return
       const sends = message.role === 'user'
       /** @param {string} words */
-      const save = (words) => {
+      const save = async (words) => {
         const content = withWords(message.content, words)
-        if (!change((one) => edits.editMessage(one, id, content))) return false
+        if (!await change((one) => edits.editMessage(one, id, content))) return false
         if (sends) run()
         else focusGhost()
         return true
@@ -58,15 +58,15 @@ yaa.define('ui/branch-actions', [
       if (!call) return
       const args = session().calls?.[callId]?.args ?? parseArgs(call.function.arguments)
       editors.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: hintOf('branch.argsHint', (one) => edits.editArguments(one, callId, args)), value: args, object: true,
-        save: ({ value }) => change((one) => edits.editArguments(one, callId, value)) === true && focusGhost() })
+        save: async ({ value }) => await change((one) => edits.editArguments(one, callId, value)) === true && focusGhost() })
     }
 
     /** The same call once more, in a branch: as it was written, for what is read here may lose digits. @param {string} callId */
-    function rerun(callId) {
+    async function rerun(callId) {
       const call = callOf(callId)
       if (!call) return
       const args = session().calls?.[callId]?.args ?? call.function.arguments
-      if (change((one) => edits.editArguments(one, callId, args))) run()
+      if (await change((one) => edits.editArguments(one, callId, args))) run()
     }
 
     /** @param {string} callId */
@@ -77,13 +77,13 @@ yaa.define('ui/branch-actions', [
       const value = (isError ? undefined : result.result?.result) ?? result.content
       editors.editValue({ title: t('branch.resultOf', { tool: result.name ?? '' }), value, isError,
         hint: hintOf('branch.resultHint', (one) => edits.editResult(one, callId, { value: '' })),
-        save: (made) => change((one) => edits.editResult(one, callId, made)) === true && focusGhost() })
+        save: async (made) => await change((one) => edits.editResult(one, callId, made)) === true && focusGhost() })
     }
 
     /** Who the assistant is in this session. It holds for every branch, from the next run on. */
     function character() {
       editors.editValue({ title: t('character.title'), hint: t('character.hint'), value: session().character ?? '',
-        save: ({ value }) => change((one) => { one.character = value.trim() }) !== null })
+        save: async ({ value }) => await change((one) => { one.character = value.trim() }) !== null })
     }
 
     /** Focus what to do next after an edit, as soon as its editor is closed. */
@@ -94,28 +94,28 @@ yaa.define('ui/branch-actions', [
     }
 
     /** @param {string} id */
-    function retry(id) {
-      if (change((one) => edits.retry(one, id))) run()
+    async function retry(id) {
+      if (await change((one) => edits.retry(one, id))) run()
     }
 
     /** Another answer, by a model that is chosen for it alone. @param {string} id */
     function retryWith(id) {
       const entry = app.current
-      return commands.run('model', (/** @type {string} */ provider, /** @type {string} */ model) => {
-        if (app.current !== entry || !change((one) => edits.retry(one, id))) return
-        lend(sessionStore, entry, provider, model)
+      return commands.run('model', async (/** @type {string} */ provider, /** @type {string} */ model) => {
+        if (app.current !== entry || !await change((one) => edits.retry(one, id))) return
+        await lend(sessionStore, entry, provider, model)
         run()
       })
     }
 
     /** @param {string} id of a message behind which to say something else */
-    function fork(id) {
-      if (change((one) => edits.fork(one, id))) app.views.composer.focus()
+    async function fork(id) {
+      if (await change((one) => edits.fork(one, id))) app.views.composer.focus()
     }
 
     /** The last message of the user is in the field again; the first, which a session has to begin with, is edited. */
-    function undo() {
-      const taken = change((one) => edits.takeBack(one))
+    async function undo() {
+      const taken = await change((one) => edits.takeBack(one))
       const first = session().messages.find((message) => message.role === 'user')
       if (taken) app.views.composer.insert(attachments.split(taken.content).words)
       else if (taken === false && first) editWords(first.id)
@@ -131,9 +131,9 @@ yaa.define('ui/branch-actions', [
     }
 
     /** @param {string} id of a branch @param {number} [step] of the switcher that was pressed */
-    function switchTo(id, step = 0) {
+    async function switchTo(id, step = 0) {
       const before = session().messages
-      if (!change((one) => tree.switchTo(one, id))) return
+      if (!await change((one) => tree.switchTo(one, id))) return
       const { messages } = session()
       const at = messages.findIndex((message, i) => message.id !== before[i]?.id)
       const all = sessions.siblings(session()).get(messages[at]?.id ?? '')
@@ -152,12 +152,12 @@ yaa.define('ui/branch-actions', [
     }
 
     /** The branch that a message begins goes away; the one beside it takes its place. @param {string} id */
-    function remove(id) {
+    async function remove(id) {
       const all = sessions.siblings(session()).get(id)
       if (!all) return
       const at = all.indexOf(null)
       const next = /** @type {string} */ (all[at + 1] ?? all[at - 1])
-      const taken = change((one) => {
+      const taken = await change((one) => {
         tree.switchTo(one, next)
         const gone = sessions.treeOf(one).branches.find((branch) => branch.messages[0]?.id === id)
         return gone ? { id: gone.id, branches: tree.remove(one, gone.id) } : null
@@ -166,8 +166,8 @@ yaa.define('ui/branch-actions', [
     }
 
     /** @param {string} id of a branch that is set aside */
-    function removeBranch(id) {
-      const branches = change((one) => tree.remove(one, id))
+    async function removeBranch(id) {
+      const branches = await change((one) => tree.remove(one, id))
       if (branches?.length) offerUndo(branches, '')
     }
 
@@ -181,9 +181,9 @@ yaa.define('ui/branch-actions', [
       toast(t('branch.removed', { n: branches.reduce((sum, branch) => sum + branch.messages.length, 0) }), { label: t('side.undo'), action })
     }
 
-    function back() {
+    async function back() {
       const { fresh } = sessions.treeOf(session()).active ?? {}
-      if (fresh?.from && change((one) => tree.switchTo(one, /** @type {string} */ (fresh.from)))) return
+      if (fresh?.from && await change((one) => tree.switchTo(one, /** @type {string} */ (fresh.from)))) return
       openTree(app, actions)
     }
 

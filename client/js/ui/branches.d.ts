@@ -25,15 +25,15 @@ declare global {
       }
     }
     'ui/editors': {
-      editInline(place: HTMLElement, options: { value: string; hint: string; sends: boolean; save: (words: string) => boolean }): void
+      editInline(place: HTMLElement, options: { value: string; hint: string; sends: boolean; save: (words: string) => Promise<boolean> }): void
       editValue(options: {
         title: string; hint: string; value: any; object?: boolean; isError?: boolean
-        save: (made: { value: any; isError: boolean }) => boolean
+        save: (made: { value: any; isError: boolean }) => Promise<boolean>
       }): void
       valueField(value: any, object: boolean): { el: any; read(): { ok: boolean; value?: any }; focus(): void; write(words: string): void }
     }
     'ui/branch-list': { openTree(app: import('./types').App, actions: import('./types').Actions): void }
-    'ui/one-answer-model': { lend(sessionStore: import('./types').App['sessionStore'], entry: import('./types').Entry, name: string, model: string): void }
+    'ui/one-answer-model': { lend(sessionStore: import('./types').App['sessionStore'], entry: import('./types').Entry, name: string, model: string): Promise<any> }
     'ui/branch-actions': { branchActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any> }
   }
 }

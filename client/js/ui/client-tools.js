@@ -17,7 +17,7 @@ yaa.define('ui/client-tools', [
     const runner = tools.openCallRunner({
       enabled,
       going: (entry) => entry.going,
-      save: (entry) => (entry ? store.put(entry.session) : store.flush()),
+      save: (entry, work) => (entry && work ? sessionStore.mark(entry, work) : store.flush()),
       answer: (entry, answers) => sessionStore.answer(entry, answers),
       changed: () => app.draw(),
       failed: (tool, why) => toast(t('page.actionFailed', { tool: tool.name, detail: why }), { bad: true }),

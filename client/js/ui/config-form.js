@@ -2,8 +2,8 @@
 // come from the schema that the server publishes (core/config-form).
 
 yaa.define('ui/config-form', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ui/config-field', 'ui/config-file', 'core/config-form', 'core/session-defaults', 'i18n/config-form', 'css/config-form',
-], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ui/config-field', 'ui/config-file', 'core/config-form', 'core/session-defaults', 'core/session-changes', 'i18n/config-form', 'css/config-form',
+], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }, { apply }) => {
   /** Stands in JSON where the key of a provider would. */
   const KEPT = '(kept)'
 
@@ -30,7 +30,7 @@ yaa.define('ui/config-form', [
       const { app } = context()
       if (scope === 'default') return defaultsOf(app.settings)
       const session = structuredClone({ config: app.current.session.config ?? {}, ext: app.current.session.ext, messages: [], id: '' })
-      for (const work of app.current.later ?? []) work(/** @type {any} */ (session))
+      for (const { change } of app.current.later) apply(/** @type {any} */ (session), change)
       return session.config
     }
 

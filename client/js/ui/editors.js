@@ -11,7 +11,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
   /**
    * An editor in the place of a message's words. It stays, with what was typed, until that is saved.
    * @param {HTMLElement} place its article
-   * @param {{value: string, hint: string, sends: boolean, save: (words: string) => boolean, typed?: string}} options
+   * @param {{value: string, hint: string, sends: boolean, save: (words: string) => Promise<boolean>, typed?: string}} options
    *   `save` returns false if it could not; `typed`: what it was left with before
    */
   function editInline(place, { value, hint, sends, save, typed = value }) {
@@ -27,10 +27,13 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     area.focus()
     area.setSelectionRange(typed.length, typed.length)
 
-    function done() {
+    async function done() {
       const words = area.value.trim()
       if (!words) return area.focus()
-      if (words === value.trim() || save(words)) close()
+      if (area.readOnly) return // it is being saved
+      area.readOnly = true
+      if (words === value.trim() || await save(words)) close()
+      area.readOnly = false
     }
 
     function close() {
@@ -61,7 +64,7 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
    * A dialog for a value. `object`: only an object will do. `isError`: offered as a choice where it is given. It stays,
    * with what was typed, until that is saved.
    * @param {{title: string, hint: string, value: any, object?: boolean, isError?: boolean,
-   *   save: (made: {value: any, isError: boolean}) => boolean}} options `save` returns false if it could not
+   *   save: (made: {value: any, isError: boolean}) => Promise<boolean>}} options `save` returns false if it could not
    */
   function editValue({ title, hint, value, object = false, isError, save }) {
     const field = valueField(value, object)
@@ -79,11 +82,14 @@ yaa.define('ui/editors', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/interrupt-cards',
     field.focus()
 
     /** @param {Event} event */
-    function done(event) {
+    async function done(event) {
       event.preventDefault()
       const made = field.read()
       if (!made.ok) return field.focus()
-      if (save({ value: made.value, isError: error.checked })) el.close()
+      if (ok.disabled) return
+      ok.disabled = true
+      if (await save({ value: made.value, isError: error.checked })) el.close()
+      ok.disabled = false
     }
 
     async function load() {

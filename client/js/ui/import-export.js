@@ -215,7 +215,8 @@ yaa.define('ui/import-export', [
         return false
       }
       if (branches && !app.sessionStore.entry(session.id)?.going) {
-        await app.sessionStore.change(session.id, (one) => { tree.merge(one, session) })
+        const entry = await app.sessionStore.open(session.id)
+        if (entry) await app.sessionStore.edit(entry, (one) => tree.merge(one, session))
         result.merged += branches
         return false
       }

@@ -74,14 +74,14 @@ yaa.define('ui/limits', [
       fields[0].focus()
 
       /** @param {Event} event */
-      function save(event) {
+      async function save(event) {
         event.preventDefault()
         const read = fields.map((field) => field.read())
         const time = call.read()
         const wrong = [...read, time].findIndex((one) => !one.ok)
         if (wrong >= 0) return [...fields, call][wrong].focus()
         const own = Object.fromEntries(read.flatMap((one) => (one.value === undefined ? [] : [[one.name, one.value]])))
-        const done = app.sessionStore.edit(app.current, (one) => setLimits(one, own) && setCallTime(one, time.value))
+        const done = await app.sessionStore.edit(app.current, (one) => setLimits(one, own) && setCallTime(one, time.value))
         if (done === null) return toast(t('branch.busy'))
         el.close()
       }
@@ -120,9 +120,9 @@ yaa.define('ui/limits', [
     }
 
     /** @param {any} grant @param {any} row */
-    function forget(grant, row) {
-      const done = app.sessionStore.edit(app.current, (one) => {
-        one.grants = (one.grants ?? []).filter((/** @type {any} */ other) => other !== grant)
+    async function forget(grant, row) {
+      const done = await app.sessionStore.edit(app.current, (one) => {
+        one.grants = (one.grants ?? []).filter((/** @type {any} */ other) => JSON.stringify(other) !== JSON.stringify(grant))
         return true
       })
       if (done) row.remove()

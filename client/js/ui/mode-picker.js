@@ -90,8 +90,8 @@ yaa.define('ui/mode-picker', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i
     }
 
     /** @param {string} name */
-    function choose(name) {
-      const done = app.sessionStore.edit(app.current, (one) => {
+    async function choose(name) {
+      const done = await app.sessionStore.edit(app.current, (one) => {
         one.config = { ...one.config, yaa: { ...one.config?.yaa, mode: name } }
         return true
       })

@@ -22,7 +22,7 @@ yaa.define('ui/one-answer-model', ['core/session'], (sessions) => {
     const before = lent.get(entry)?.before ?? { provider: entry.session.config?.llm_api?.provider }
     const now = { name, ...(model ? { model_name: model } : {}) }
     lent.set(entry, { before, now })
-    write(entry.session, now)
+    return sessionStore.amend(entry, (session) => write(session, now))
   }
 
   /** A model that the person has chosen meanwhile stays. @param {import('./types').App['sessionStore']} sessionStore @param {import('./types').Entry} entry */

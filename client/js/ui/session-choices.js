@@ -61,8 +61,8 @@ yaa.define('ui/session-choices', [
    * @param {import('./types').App['sessionStore']} sessionStore @param {import('./types').Entry} entry @param {string} mode
    * @param {string} [asked] the approval on whose card it was chosen: others that the mode would not have asked about are given, too
    */
-  function choosePermission(sessionStore, entry, mode, asked) {
-    sessionStore.amend(entry, (session) => { session.config = within(session.config, 'yaa', 'ask', mode) })
+  async function choosePermission(sessionStore, entry, mode, asked) {
+    await sessionStore.amend(entry, (session) => { session.config = within(session.config, 'yaa', 'ask', mode) })
     if (!asked) return
     const runs = mode === 'copy_runs' ? ['edits_run', mode] : [mode]
     const others = (entry.session.interrupts ?? []).filter((one) => one.id !== asked && !one.answer && runs.includes(one.permission ?? ''))

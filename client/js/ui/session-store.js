@@ -1,53 +1,48 @@
 // The sessions of this browser and their runs. Several may run at once; each is folded by its own stream and saved
-// as it grows. Views never change a session: they call these functions, and `onChange` redraws them.
+// as it grows. Views never change one: they call these functions, and `onChange` redraws them.
 
-yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/tab-channel', 'io/store-memory'], (sessions, stream, locks, channels, { headOf }) => {
+yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-changes', 'io/run-stream', 'io/lock', 'io/tab-channel', 'io/store-memory'], ({ uuid }, sessions, { apply, isBeside }, stream, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
   /** Events that change more than the thread. */
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
+  const [TRIES, MOMENT_MS] = [5, 40] // another tab may only store something
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
+  const LATE = ['edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'takeFromSilent', 'hear']
   const begun = () => ({ ...BEGUN, since: Date.now() })
+  const NOTHING = { stamp: '', changes: /** @type {any[]} */ ([]), keys: /** @type {any[]} */ ([]) }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
 
-  /**
-   * @typedef {object} Entry an open session
-   * @property {Session} session @property {Run | null} run @property {RunState | null} state
-   * @property {Promise<any> | null} going its run, until it rests @property {boolean} [elsewhere] another tab is running it
-   * @property {boolean} [mirrored] and sends what happens (io/run-mirror)
-   * @property {Map<string, Answer>} given answers that wait for that @property {((session: Session) => void)[]} [later] changes too
-   */
-
-  /**
-   * @param {{store: Store, api: () => Api, prepare: (session: Session) => any, onChange: (id: string, whole: boolean) => void,
-   *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onUnsaid: (entry: Entry, words: any) => void}} options
-   *   `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
-   */
-  function openSessionStore({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
+  /** @typedef {import('./types').Entry} Entry an open session */
+  /** @type {Modules['ui/session-store']['openSessionStore']} */
+  function openSessionStore({ store, api, prepare, onChange, onEnd, onUnsaid }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
-    /** Called when a run begins, at each of its events, and when it has ended. @type {import('./types').Hooks[]} */
-    const hooks = []
+    /** @type {import('./types').Hooks[]} */ const hooks = []
     const channel = channels.open()
     const lock = locks.create({ channel })
     const slots = locks.slots({ acquire: lock.acquire, wake: (callback) => channel.listen((message) => message?.slot && callback()) })
-    channel.listen(onOtherTab)
 
     /** @param {Session} session @returns {Entry} */
     function hold(session) {
-      const entry = { session, run: null, state: null, going: null, given: new Map() }
+      const entry = { session, run: null, state: null, going: null, given: new Map(), later: [] }
       entries.set(session.id, entry)
       return entry
     }
 
     /** @type {Map<string, Promise<any>>} */ const turns = new Map()
 
-    /** Take the lock of a session, after who has it in this tab for a moment. @param {string} id @returns {Promise<(() => Promise<any>) | null>} null: another tab has it */
+    /** Take the lock of a session, after who has it for a moment. @param {string} id @returns {Promise<(() => Promise<any>) | null>} null: another tab runs it */
     async function takeLock(id) {
       while (turns.has(id)) await turns.get(id)
       let over = (/** @type {any} */ _) => {}
       turns.set(id, new Promise((resolve) => { over = resolve }))
-      const release = await lock.acquire(`session ${id}`)
+      const take = () => lock.acquire(`session ${id}`)
+      let release = await take()
+      for (let n = 0; !release && n < TRIES && !entries.get(id)?.elsewhere; n++) {
+        await new Promise((resolve) => { setTimeout(resolve, MOMENT_MS) })
+        release = await take()
+      }
       const end = async () => {
         await release?.()
         turns.delete(id)
@@ -58,17 +53,22 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       return null
     }
 
-    /** Sessions that nobody wants kept are in memory only. @param {Session} session */
+    /** @param {Session} session */
     const isTemporary = (session) => session.ext?.temporary === true
 
-    /** @param {Session} session */
-    async function save(session) {
+    /** Store a session: nothing else does. @param {Session} session @param {Marks} [marks] @param {any[]} [taken] keys of changes that waited */
+    async function write(session, marks = entries.get(session.id)?.run?.marks, taken = []) {
       if (isTemporary(session)) return
-      await store.put(session, entries.get(session.id)?.run?.marks)
-      globalThis.dispatchEvent?.(new CustomEvent('yaa-saved', { detail: session }))
+      const [entry, stamp] = [entries.get(session.id), uuid()]
+      if (await store.put(session, marks, { stamp, taken }) !== false && entry) entry.stamp = stamp
     }
 
-    /** @returns {Promise<void>} */
+    /** @param {Session} session @param {any[]} [taken] */
+    async function save(session, taken) {
+      await write(session, undefined, taken)
+      if (!isTemporary(session)) globalThis.dispatchEvent?.(new CustomEvent('yaa-saved', { detail: session }))
+    }
+
     async function refresh() {
       const open = [...entries.values()].filter(({ session }) => isTemporary(session) && session.messages.length)
       const stored = await store.list().catch(() => null)
@@ -83,34 +83,36 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       changed(session.id)
     }
 
-    /** What is stored; a pause that a page of before wrote into it is ended. @param {string} id */
+    /** What is stored, without a pause that a page of before wrote into it, and what waits. @param {string} id */
     async function read(id) {
+      const { stamp, changes } = await store.look(id)
       const session = await store.get(id)
       if (session?.ext?.held) await yaa.load('session-defaults').then(() => yaa.use('core/session-defaults').release(session), console.warn)
-      return session
+      return session && { session, stamp, changes }
     }
 
     /** @param {string} id @returns {Promise<Entry | null>} */
     async function open(id) {
-      const session = entries.has(id) ? null : await read(id)
-      if (!session || entries.has(id)) return entries.get(id) ?? null
-      const entry = hold(session)
+      const found = entries.has(id) ? null : await read(id)
+      if (!found || entries.has(id)) return entries.get(id) ?? null
+      const entry = Object.assign(hold(found.session), { stamp: found.stamp })
       channel.send({ who: id })
-      if (wasRunning(id) && sessions.canResume(session)) run(entry)
+      if (wasRunning(id) && sessions.canResume(entry.session)) run(entry)
+      else if (found.changes.length) settle(entry, true)
       return entry
     }
 
     /** A session nobody has written in yet; it is kept only with its first message. */
-    function fresh() {
-      return hold(sessions.create())
-    }
+    const fresh = () => hold(sessions.create())
 
-    /** Send a message. In a session that another tab writes, `onUnsaid` gets it back. @param {Entry} entry @param {any} words */
+    /** Send a message, or give it back. @param {Entry} entry @param {any} words */
     async function send(entry, words) {
       if (isActive(entry)) return
-      const said = sessions.append(entry.session, words)
+      const message = sessions.append(/** @type {any} */ ({ messages: [] }), words)
+      note(entry, [{ kind: 'say', message }])
       if (await run(entry)) return
-      entry.session.messages = entry.session.messages.filter((one) => one !== said)
+      entry.later = entry.later.filter(({ change }) => change.message !== message)
+      entry.session.messages = entry.session.messages.filter((one) => one !== message)
       onUnsaid(entry, words)
     }
 
@@ -125,30 +127,70 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         await entry.going
       }
       if (entry.going) return
-      const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
+      const taken = note(entry, answers.map(([question, answer]) => ({ kind: 'answer', question, answer })))
       onChange(entry.session.id, true)
-      const isWhole = () => !sessions.openInterrupts(entry.session).length && taken.some(([, one]) => one)
-      if (taken.length && !isWhole()) await keepAnswers(entry, taken)
+      const isWhole = () => !sessions.openInterrupts(entry.session).length && taken.some(({ answer }) => answer)
+      if (!isWhole()) await settle(entry)
       if (isWhole()) return run(entry)
     }
 
-    /** Store answers beside those of other tabs; the first to a question counts. @param {Entry} entry @param {[string, Answer | null][]} taken */
-    async function keepAnswers({ session }, taken) {
-      const release = await takeLock(session.id)
-      if (!release) return // the tab that runs it stores it; ours are kept for then (takeOver)
-      const stored = isTemporary(session) ? null : await read(session.id)
-      for (const { id, answer = null } of stored ? sessions.answeredInterrupts(stored) : []) {
-        if (!taken.some(([own, one]) => own === id && !one)) sessions.answer(session, id, answer)
+    /**
+     * Take changes: seen at once, under a run only what no run reads.
+     * @param {Entry} entry @param {SessionChange[]} changes @returns {SessionChange[]} without those that cannot be made
+     */
+    function note(entry, changes) {
+      const busy = isActive(entry) || entry.elsewhere
+      return changes.filter((one) => {
+        const change = { ...one, id: uuid() }
+        const shown = (!busy || isBeside(change)) && apply(entry.session, change)
+        if (shown || busy) entry.later.push({ change, shown })
+        return shown || busy
+      })
+    }
+
+    /** Store changes; under a run beside the session, for who has its lock next. @param {Entry} entry @param {boolean} [waits] also what waits there @param {boolean} [quiet] */
+    async function settle(entry, waits, quiet) {
+      const { id } = entry.session
+      if (!waits && !entry.later.length) return
+      if (isTemporary(entry.session) || !entry.stamp && !entry.session.messages.length) return void (isActive(entry) || (entry.later = []))
+      const release = isActive(entry) ? null : await takeLock(id)
+      if (release) {
+        await keep(entry)
+        await release()
+        return quiet || changed(id)
       }
-      await save(session)
-      await release()
-      await changed(session.id)
+      const posted = entry.later.filter((one) => !one.posted)
+      for (const one of posted) one.posted = true
+      await store.post(id, posted.map(({ change }) => change))
+      if (!isActive(entry)) channel.send({ later: id })
+      else if (posted.some(({ shown }) => shown)) await save(entry.session)
+    }
+
+    /** Bring it up to date, and store it. @param {Entry} entry */
+    async function keep(entry) {
+      const { taken, news } = await catchUp(entry)
+      if (news) await save(entry.session, taken)
+    }
+
+    /** Read what another tab has stored, apply what waits. Only under the session's lock. @param {Entry} entry */
+    async function catchUp(entry) {
+      const { session: { id }, elsewhere } = entry
+      const { stamp, changes, keys: taken } = isTemporary(entry.session) ? NOTHING : await store.look(id).catch(() => NOTHING)
+      const found = (elsewhere || stamp !== (entry.stamp ?? '')) && await read(id)
+      entry.elsewhere = entry.mirrored = false
+      if (found) Object.assign(entry, { session: found.session, stamp: found.stamp })
+      const own = entry.later.splice(0)
+      const mine = own.filter(({ change, shown }) => (found || !shown) && changes.every(({ id }) => id !== change.id))
+      const news = [...changes, ...mine.map(({ change }) => change)]
+      for (const change of news) apply(entry.session, change)
+      if (found || news.length) onChange(id, true)
+      return { taken, news: own.length + news.length }
     }
 
     /** Run once, from start to rest: `going`. The state is for display. @param {Entry} entry */
     const run = (entry) => (entry.going ??= perform(entry).catch(broken).then((end) => rest(entry, end)))
 
-    /** A script that did not come, or a mistake of ours, leaves nothing running. @param {any} error @returns {RunState} */
+    /** A mistake leaves nothing running. @param {any} error @returns {RunState} */
     function broken(error) {
       console.error(error)
       return { ...STOPPED, reason: 'gave_up', error }
@@ -169,45 +211,31 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       const release = await takeLock(id)
       if (!release) return null
       try {
-        await takeOver(entry)
+        const { taken } = await catchUp(entry)
         sessions.markContinued(entry.session)
-        settle(entry)
         // stored before the first script or request that it needs
         if (!isTemporary(entry.session)) remember(id, true)
-        await save(entry.session)
+        await save(entry.session, taken)
         refresh().then(() => onChange(id, true))
         await Promise.race([prepare(entry.session), stopping])
         for (const hook of hooks) hook.onStart(entry)
         const free = !stopped && await slot(entry)
         if (!free) return STOPPED
         entry.run = stream.start(entry.session, {
-          api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
+          api: api(), store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
           onEvent: (event) => {
             for (const hook of hooks) hook.onEvent(entry, event)
             onChange(id, TURNS.has(event.type))
           },
           onState: (state) => onState(entry, state),
         })
-        return await entry.run.done.finally(free)
+        const end = await entry.run.done.finally(free)
+        await keep(entry)
+        return end
       } finally {
         remember(id, false)
         release()
       }
-    }
-
-    /**
-     * Read again what another tab ran and left, with messages and answers given here since. What this tab knew is older;
-     * tools may have run. Only under the session's lock. @param {Entry} entry
-     */
-    async function takeOver(entry) {
-      const { session: mine, elsewhere } = entry
-      entry.elsewhere = entry.mirrored = false
-      const session = elsewhere && await read(mine.id)
-      if (!session) return
-      const last = mine.messages.at(-1)
-      if (last?.role === 'user' && session.messages.every(({ id }) => id !== last.id)) session.messages.push(last)
-      for (const { id, answer } of sessions.answeredInterrupts(mine)) if (!isAnswered(session, id)) sessions.answer(session, id, answer ?? null)
-      entry.session = session
     }
 
     /** @param {Entry} entry @param {RunState | null} end @returns {RunState | null} */
@@ -217,13 +245,13 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       entry.state = end
       entry.elsewhere = !end
       if (end) {
-        settle(entry)
         takeBackRefused(entry)
-        // at once: what goes on by itself is not drawn as a question first
+        // before it is drawn as a question
         for (const hook of hooks) hook.onRest(entry)
         onEnd(entry)
         changed(entry.session.id)
-      } else onElsewhere()
+        settle(entry)
+      }
       onChange(entry.session.id, true)
       return end
     }
@@ -238,7 +266,7 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
         urgent: sessions.answeredInterrupts(session).length > 0,
         onWait: () => {
           onState(entry, { ...BEGUN, reason: 'queued' })
-          save(session).then(() => changed(session.id)) // with its settings; it may wait for long
+          save(session).then(() => changed(session.id))
         },
       })
       entry.run = unsent(waiting.cancel)
@@ -261,90 +289,15 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
     }
 
     /** An answer the server did not take is open again, so that it can be given anew. @param {Entry} entry */
-    function takeBackRefused({ session, state }) {
-      if (state?.reason !== 'refused' || state.error?.code !== 'answer_invalid') return
-      for (const one of sessions.answeredInterrupts(session)) sessions.answer(session, one.id, null)
+    function takeBackRefused(entry) {
+      if (entry.state?.reason !== 'refused' || entry.state.error?.code !== 'answer_invalid') return
+      note(entry, sessions.answeredInterrupts(entry.session).map(({ id }) => ({ kind: 'answer', question: id, answer: null })))
     }
 
     /** @param {Entry} entry */
     function retry(entry) {
       entry.run?.retryNow()
       run(entry)
-    }
-
-    /**
-     * Change what was said: branches and edits, never under a run.
-     * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {T | null} null: it is running
-     */
-    function edit(entry, work) {
-      if (isActive(entry) || entry.elsewhere) return null
-      const done = work(entry.session)
-      entry.state = null
-      onChange(entry.session.id, true)
-      save(entry.session).then(() => changed(entry.session.id))
-      return done
-    }
-
-    /**
-     * Change what the person has set in it: at once, or when no run has it any more. One that nobody has written in is not kept.
-     * @param {Entry} entry @param {(session: Session) => void} work
-     */
-    function amend(entry, work) {
-      entry.later = [...entry.later ?? [], work]
-      if (!isActive(entry) && !entry.elsewhere) settle(entry)
-    }
-
-    /** @param {Entry} entry */
-    function settle(entry) {
-      const { session, later = [] } = entry
-      entry.later = []
-      for (const work of later) work(session)
-      if (!later.length) return
-      onChange(session.id, true)
-      if (heads.some(({ id }) => id === session.id)) save(session).then(() => changed(session.id))
-    }
-
-    /** @param {string} id @param {string} title */
-    const rename = (id, title) => change(id, (session) => { session.title = title })
-
-    /**
-     * Change what a person says about a session: its title, its tags. If another tab runs it, that one writes them.
-     * Who does this, or one of the next two, to many says so with `quiet`, and at the end what has `changed`.
-     * @param {string} id @param {(session: Session) => void} edit @param {boolean} [quiet]
-     */
-    async function change(id, edit, quiet) {
-      const entry = await open(id)
-      if (!entry) return
-      const release = isActive(entry) ? () => {} : await takeLock(id)
-      if (release && !isActive(entry)) await takeOver(entry)
-      edit(entry.session)
-      const { title, ext } = entry.session
-      if (!release) return channel.send({ says: id, about: { title, ext } })
-      await release()
-      await save(entry.session)
-      if (!quiet) await changed(id)
-    }
-
-    /** Once nothing runs it, here or in another tab. @param {string} id @param {boolean} [quiet] @returns {Promise<Session | null>} what was deleted, for `restore` */
-    async function remove(id, quiet) {
-      const entry = entries.get(id)
-      channel.send({ removed: id })
-      for (; entry?.going; await entry.going) entry.run?.stop()
-      entries.delete(id)
-      const session = await store.delete(id)
-      if (!quiet) await changed(id)
-      return session ?? entry?.session ?? null
-    }
-
-    /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @returns {Promise<boolean>} false: it is running */
-    async function restore(session, quiet) {
-      const entry = entries.get(session.id)
-      if (isActive(entry)) return false
-      if (entry) Object.assign(entry, { session, state: null })
-      else if (isTemporary(session)) hold(session)
-      await save(session)
-      if (!quiet) await changed(session.id)
-      return true
     }
 
     /** @param {string[]} ids */
@@ -357,55 +310,23 @@ yaa.define('ui/session-store', ['core/session', 'io/run-stream', 'io/lock', 'io/
       for (const id of ids) onChange(id, true)
     }
 
-    /** Another tab wrote: what is open here and not running is read again. @param {any} message */
-    async function onOtherTab(message) {
-      if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
-      if (message?.says && isActive(entries.get(message.says))) return change(message.says, (session) => Object.assign(session, message.about))
-      if (message?.removed && entries.has(message.removed)) await gone(message.removed)
-      if (!message?.changed) return
-      await refresh()
-      for (const id of message.changed) {
-        const entry = entries.get(id)
-        if (entry && !isActive(entry)) {
-          entry.elsewhere = message.running
-          entry.mirrored &&= message.running
-          const session = await read(id)
-          if (session && !isBusy(entry)) entry.session = session
-          if (session && !message.running) settle(entry)
-        }
-        onChange(id, true)
-      }
-    }
+    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, note, settle, catchUp, keep, save, heads: () => heads }
+    /** ui/session-edits. @type {any} */
+    const late = Object.fromEntries(LATE.map((name) => [name, async (/** @type {any[]} */ ...rest) => {
+      await yaa.load('session-defaults')
+      edits ??= yaa.use('ui/session-edits').editsOf(own)
+      return edits[name](...rest)
+    }]))
+    /** @type {any} */ let edits
+    channel.listen((message) => late.hear(message).catch(console.warn))
 
-    /** What another tab has deleted stays deleted, unless a person wants it back. @param {string} id */
-    async function gone(id) {
-      const entry = /** @type {Entry} */ (entries.get(id))
-      if (isActive(entry)) await remove(id)
-      entries.delete(id)
-      if (hooks.some((hook) => hook.onGone?.(entry))) entries.set(id, entry)
-    }
-
-    /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */
-    async function takeFromSilent(entry) {
-      const release = isActive(entry) ? null : await takeLock(entry.session.id)
-      if (!release) return false
-      await takeOver(entry)
-      release()
-      onChange(entry.session.id, true)
-      return true
-    }
-
-    const entry = (/** @type {string} */ id) => entries.get(id)
-    return { takeFromSilent, redraw: onChange, refresh, open, fresh, setTemporary, send, answer, retry, edit, amend, rename, change, remove, restore, changed, heads: () => heads, entry, hooks }
+    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, answer, retry, changed, heads: own.heads, entry: (/** @type {string} */ id) => entries.get(id), hooks }
   }
 
   /** @param {Entry | undefined} entry */
   const isActive = (entry) => Boolean(entry?.going)
 
-  /** @param {Session} session @param {string} id of a question */
-  const isAnswered = ({ interrupts }, id) => interrupts?.some((one) => one.id === id && one.answer) ?? false
-
-  /** Is a run of it going on, here or in a tab that is mirrored? @param {Entry | undefined} entry */
+  /** Does it run, here or in a mirrored tab? @param {Entry | undefined} entry */
   const isBusy = (entry) => Boolean(entry?.going || entry?.mirrored)
 
   /** A run before it is sent. @param {() => void} stop @returns {any} */

@@ -3,10 +3,10 @@
 // the file opens as the ordinary client. The session counts as imported until its permissions are taken over.
 
 yaa.define('ui/standalone-page', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'core/sanitize', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'ui/session-store', 'core/sanitize', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
   'io/store-idb', 'io/store-memory', 'i18n/commands', 'i18n/settings',
 ], (
-  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { sanitize, UNKNOWN }, removedPermissions, { ID }, settings,
+  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { openSessionStore }, { sanitize, UNKNOWN }, removedPermissions, { ID }, settings,
   stores, memory,
 ) => {
   const { t } = words
@@ -27,6 +27,9 @@ yaa.define('ui/standalone-page', [
     return { ...data, ...sanitize(data.session, UNKNOWN) }
   }
 
+  /** @param {Store} store @param {Session} session */
+  const putInto = (store, session) => openSessionStore({ store, api: () => /** @type {any} */ (null), prepare() {}, onChange() {}, onEnd() {}, onUnsaid() {} }).restore(session)
+
   /** @returns {string[]} */
   function keptIds() {
     try {
@@ -39,7 +42,7 @@ yaa.define('ui/standalone-page', [
   /** @param {HTMLElement} root @param {any} data what `embeddedSession` gave */
   async function start(root, { session, removed, saved, objects }) {
     const store = memory.open()
-    await store.put(session)
+    await putInto(store, session)
     if (objects) await yaa.use('ui/files/copies').takeBack(session, yaa.use('ui/files/copies').decoded(objects), false)
     const own = settings.open({ storage: null })
     own.set('side', 'closed')
@@ -185,7 +188,7 @@ yaa.define('ui/standalone-page', [
     if (store.kind === 'memory') return toast(t('standalone.keepFailed'), { bad: true })
     await app.current.run?.done // what is being said belongs to it
     const { session } = app.current
-    await store.put(session)
+    await putInto(store, session)
     const copies = yaa.use('ui/files/copies')
     await copies.takeBack(session, await copies.bytesOf(session.id), true)
     await store.flush()

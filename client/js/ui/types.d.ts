@@ -35,8 +35,10 @@ export interface Entry {
   elsewhere?: boolean
   /** and sends what happens in it: `run` has its output, and stops it */
   mirrored?: boolean
-  /** changes that wait until no run has it */
-  later?: ((session: Session) => void)[]
+  /** changes that are not stored yet */
+  later: { change: SessionChange; shown: boolean; posted?: boolean }[]
+  /** which write of it this tab knows */
+  stamp?: string
 }
 
 /** An agent a session can name. `first`: that of a session which names none. */
@@ -188,8 +190,9 @@ export interface SessionStore {
   send(entry: Entry, words: string): void
   answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
   retry(entry: Entry): void
-  edit<T>(entry: Entry, work: (session: Session) => T): T | null
-  amend(entry: Entry, work: (session: Session) => void): void
+  edit<T>(entry: Entry, work: (session: Session) => T): Promise<T | null>
+  mark<T>(entry: Entry, work: (session: Session) => T): Promise<T | null>
+  amend(entry: Entry, work: (session: Session) => any): Promise<any>
   rename(id: string, title: string): Promise<void>
   change(id: string, edit: (session: Session) => void, quiet?: boolean): Promise<void>
   remove(id: string, quiet?: boolean): Promise<Session | null>
@@ -383,10 +386,12 @@ declare global {
       openSessionStore(options: {
         store: Store
         api: () => Api
+        /** writes the person's settings into a session before it is sent */
         prepare: (session: Session) => any
+        /** `whole`: more than its last turn changed */
         onChange: (id: string, whole: boolean) => void
         onEnd: (entry: Entry) => void
-        onElsewhere: () => void
+        /** a message to a session that another tab runs comes back */
         onUnsaid: (entry: Entry, words: any) => void
       }): SessionStore
       isActive(entry?: Entry): boolean

@@ -10,7 +10,7 @@ yaa.define('ui/inspector/compact-command', ['ui/inspector/i18n', 'ui/commands', 
     if (app.past) return
     const unfinished = !entry.going && stopReason(entry.session).kind !== 'completed'
     if (unfinished) return toast(t('compact.unfinished'))
-    const asked = sessionStore.edit(entry, (one) => { one.context = { ...one.context, compact: true } })
+    const asked = await sessionStore.edit(entry, (one) => { one.context = { ...one.context, compact: true } })
     if (asked === null) return toast(t('compact.busy'))
     sessionStore.retry(entry)
     await entry.going

@@ -1,0 +1,37 @@
+// Changes of a session as plain values. The document that a page shows may be older than the one that is stored: so the
+// change is what is kept and told, and is applied to what is there when its turn has come.
+
+yaa.define('core/session-changes', ['core/session', 'core/patch'], (sessions, { put }) => {
+  const isObject = (/** @type {any} */ value) => Object(value) === value && !Array.isArray(value)
+
+  /** False: it cannot be made any more. @type {Record<string, (session: Session, change: any) => boolean>} */
+  const KINDS = {
+    set(session, { path: [name, ...rest], value }) {
+      if (rest.length) {
+        const own = Object.hasOwn(session, name) && isObject(session[name]) ? { ...session[name] } : {}
+        KINDS.set(own, { path: rest, value })
+        value = Object.keys(own).length ? own : undefined
+      }
+      if (value === undefined) delete session[name]
+      else put(session, name, value)
+      return true
+    },
+    /** The first answer to a question counts. */
+    answer(session, { question, answer }) {
+      const other = session.interrupts?.find(({ id }) => id === question)?.answer
+      return !(answer && other) && sessions.answer(session, question, answer)
+    },
+    say(session, { message }) {
+      if (session.messages.every(({ id }) => id !== message.id)) session.messages.push(message)
+      return true
+    },
+  }
+
+  /** @param {Session} session @param {SessionChange} change @returns {boolean} */
+  const apply = (session, change) => KINDS[change.kind](session, change)
+
+  /** May it be made while a run goes on? No run reads these. @param {SessionChange} change */
+  const isBeside = ({ kind, path }) => kind === 'set' && (path[0] === 'title' || path[0] === 'ext')
+
+  return { apply, isBeside }
+})

@@ -1,0 +1,139 @@
+// Changes of sessions that are made less often than something is said: ui/session-store loads them. Each is made under the
+// session's lock, of what is stored then.
+
+yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings'], ({ apply, isBeside }, { changesOf }) => {
+  /** @typedef {import('./types').Entry} Entry */
+
+  /** @param {any} own what ui/session-store has */
+  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, note, settle, catchUp, keep, save, heads }) {
+    /**
+     * Change what was said: branches and edits, never under a run.
+     * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>} null: it is running
+     */
+    function edit(entry, work) {
+      return mark(entry, (session) => {
+        entry.state = null
+        return work(session)
+      })
+    }
+
+    /**
+     * The same, where its last run stays what is said of it.
+     * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>}
+     */
+    async function mark(entry, work) {
+      const { id } = entry.session
+      const release = isActive(entry) || entry.elsewhere ? null : await takeLock(id)
+      if (!release) return null
+      const { taken } = await catchUp(entry)
+      const done = work(entry.session)
+      onChange(id, true)
+      await save(entry.session, taken)
+      await release()
+      changed(id)
+      return done
+    }
+
+    /**
+     * Change what a person has set in a session, at once or when no run has it any more. One that nobody has written in is
+     * not kept. @param {Entry} entry @param {(session: Session) => any} work @param {boolean} [quiet]
+     */
+    function amend(entry, work, quiet) {
+      note(entry, changesOf(entry.session, work))
+      onChange(entry.session.id, true)
+      return settle(entry, false, quiet)
+    }
+
+    /** @param {string} id @param {string} title */
+    const rename = (id, title) => change(id, (session) => { session.title = title })
+
+    /**
+     * The same in a session that may not be open. Who does this, or one of the next two, to many says so with `quiet`, and
+     * at the end what has `changed`. @param {string} id @param {(session: Session) => any} work @param {boolean} [quiet]
+     */
+    async function change(id, work, quiet) {
+      const entry = await open(id)
+      if (entry) await amend(entry, work, quiet)
+    }
+
+    /** Once nothing runs it, here or in another tab. @param {string} id @param {boolean} [quiet] @returns {Promise<Session | null>} what was deleted, for `restore` */
+    async function remove(id, quiet) {
+      const entry = entries.get(id)
+      channel.send({ removed: id })
+      for (; entry?.going; await entry.going) entry.run?.stop()
+      entries.delete(id)
+      const session = await store.delete(id)
+      if (!quiet) await changed(id)
+      return session ?? entry?.session ?? null
+    }
+
+    /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @returns {Promise<boolean>} false: it is running */
+    async function restore(session, quiet) {
+      const entry = entries.get(session.id)
+      const release = isActive(entry) ? null : await takeLock(session.id)
+      if (!release) return false
+      if (entry) Object.assign(entry, { session, state: null, later: [] })
+      else if (isTemporary(session)) hold(session)
+      await save(session)
+      await release()
+      if (!quiet) await changed(session.id)
+      return true
+    }
+
+    /** Another tab wrote: what is open here and not running is read again. @param {any} message */
+    async function hear(message) {
+      if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
+      const waited = message?.later && entries.get(message.later)
+      if (isActive(waited)) await beside(waited)
+      else if (waited) await settle(waited, true)
+      if (message?.removed && entries.has(message.removed)) await gone(message.removed)
+      if (!message?.changed) return
+      await refresh()
+      for (const id of message.changed) {
+        const entry = entries.get(id)
+        if (entry && !isActive(entry)) {
+          entry.elsewhere = message.running
+          entry.mirrored &&= message.running
+          const found = await read(id)
+          if (found && !isBusy(entry)) {
+            Object.assign(entry, { session: found.session, stamp: found.stamp })
+            for (const one of entry.later) one.shown &&= apply(entry.session, one.change)
+          }
+          if (found && !message.running) settle(entry, found.changes.length > 0)
+        }
+        onChange(id, true)
+      }
+    }
+
+    /** What another tab has changed under a run of this one. @param {Entry} entry */
+    async function beside(entry) {
+      const { changes } = await store.look(entry.session.id)
+      if (!isActive(entry)) return settle(entry, true)
+      for (const change of changes) if (isBeside(change)) apply(entry.session, change)
+      await save(entry.session)
+      await changed(entry.session.id)
+    }
+
+    /** What another tab has deleted stays deleted, unless a person wants it back. @param {string} id */
+    async function gone(id) {
+      const entry = /** @type {Entry} */ (entries.get(id))
+      if (isActive(entry)) await remove(id)
+      entries.delete(id)
+      if (hooks.some((/** @type {import('./types').Hooks} */ hook) => hook.onGone?.(entry))) entries.set(id, entry)
+    }
+
+    /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */
+    async function takeFromSilent(entry) {
+      const release = isActive(entry) ? null : await takeLock(entry.session.id)
+      if (!release) return false
+      await keep(entry)
+      release()
+      onChange(entry.session.id, true)
+      return true
+    }
+
+    return { edit, mark, amend, rename, change, remove, restore, takeFromSilent, hear }
+  }
+
+  return { editsOf }
+})
