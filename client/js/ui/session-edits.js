@@ -5,7 +5,7 @@ yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings']
   /** @typedef {import('./types').Entry} Entry */
 
   /** @param {any} own what ui/session-store has */
-  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, note, settle, catchUp, keep, save, heads }) {
+  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, heads }) {
     /**
      * Change what was said: branches and edits, never under a run.
      * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>} null: it is running
@@ -94,8 +94,10 @@ yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings']
         if (entry && !isActive(entry)) {
           entry.elsewhere = message.running
           entry.mirrored &&= message.running
+          const { stamp } = entry
           const found = await read(id)
-          if (found && !isBusy(entry)) {
+          // who writes here meanwhile reads it first, and what this tab has written since is newer
+          if (found && !isBusy(entry) && !turns.has(id) && entry.stamp === stamp) {
             Object.assign(entry, { session: found.session, stamp: found.stamp })
             for (const one of entry.later) one.shown &&= apply(entry.session, one.change)
           }

@@ -310,7 +310,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       for (const id of ids) onChange(id, true)
     }
 
-    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, note, settle, catchUp, keep, save, heads: () => heads }
+    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, heads: () => heads }
     /** ui/session-edits. @type {any} */
     const late = Object.fromEntries(LATE.map((name) => [name, async (/** @type {any[]} */ ...rest) => {
       await yaa.load('session-defaults')
