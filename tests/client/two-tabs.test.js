@@ -89,7 +89,7 @@ async function story(seed) {
       done.set.push(name)
       going = one.sessions.amend(one.entry, (session) => { session.config = { ...session.config, limits: { ...session.config?.limits, [name]: step } } })
     } else if (what === 'rename') {
-      if (wait) done.titles.length = 0
+      if (!pending.length) done.titles.length = 0
       done.titles.push(`t${step}`)
       going = one.sessions.rename('s', `t${step}`)
     } else if (what === 'answer') {
