@@ -229,7 +229,7 @@ await main(async (walk, job) => {
       await yaa.load("branches");
       const { app } = yaa.use("ui/commands").context();
       const users = app.current.session.messages.filter((one) => one.role === "user");
-      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, "Try another way."));
+      await app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, "Try another way."));
       app.draw();
     });
     await walk.sees(".files-notice", "this point of the conversation left them");
@@ -346,10 +346,10 @@ await main(async (walk, job) => {
     await walk.says("It is done.");
     await order(walk, "Now the third one.", "shell", { command: "echo third > plan.txt" });
     await walk.says("It is done.");
-    await page.evaluate(() => {
+    await page.evaluate(async () => {
       const { app } = yaa.use("ui/commands").context();
       const users = app.current.session.messages.filter((one) => one.role === "user");
-      app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-1).id, "and now?"));
+      await app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-1).id, "and now?"));
       app.draw();
     });
     await walk.press("Continue from here", "button");

@@ -132,9 +132,9 @@ await main(async (walk, job) => {
       await page.keyboard.type("Let it grow.");
       await page.keyboard.press("Enter");
     };
-    await page.evaluate(() => {
+    await page.evaluate(async () => {
       const { app } = yaa.use("ui/commands").context();
-      app.sessionStore.edit(app.current, (session) => { session.grants = [{ tool: "mcp__old__grow", decision: "allow" }]; });
+      await app.sessionStore.edit(app.current, (session) => { session.grants = [{ tool: "mcp__old__grow", decision: "allow" }]; });
     });
     await ask({});
     await walk.says("It is done.");
