@@ -89,7 +89,7 @@ yaa.define('ui/branch-actions', [
     /** Focus what to do next after an edit, as soon as its editor is closed. */
     function focusGhost() {
       app.drawNow()
-      queueMicrotask(() => /** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus())
+      setTimeout(() => /** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus())
       return true
     }
 
