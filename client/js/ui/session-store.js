@@ -85,7 +85,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
 
     /** What is stored, without a pause that a page of before wrote into it, and what waits. @param {string} id */
     async function read(id) {
-      const { stamp, changes } = await store.look(id)
+      const { stamp, changes } = await store.look(id).catch(() => NOTHING)
       const session = await store.get(id)
       if (session?.ext?.held) await yaa.load('session-defaults').then(() => yaa.use('core/session-defaults').release(session), console.warn)
       return session && { session, stamp, changes }
@@ -166,6 +166,9 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       else if (posted.some(({ shown }) => shown)) await save(entry.session)
     }
 
+    /** Where nothing can be read, what is here is the newest. @param {Entry} entry */
+    const lookAt = ({ session, stamp = '' }) => (isTemporary(session) ? { ...NOTHING, stamp } : store.look(session.id).catch(() => ({ ...NOTHING, stamp })))
+
     /** Bring it up to date, and store it. @param {Entry} entry */
     async function keep(entry) {
       const { taken, news } = await catchUp(entry)
@@ -175,7 +178,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** Read what another tab has stored, apply what waits. Only under the session's lock. @param {Entry} entry */
     async function catchUp(entry) {
       const { session: { id }, elsewhere } = entry
-      const { stamp, changes, keys: taken } = isTemporary(entry.session) ? NOTHING : await store.look(id).catch(() => NOTHING)
+      const { stamp, changes, keys: taken } = await lookAt(entry)
       const found = (elsewhere || stamp !== (entry.stamp ?? '')) && await read(id)
       entry.elsewhere = entry.mirrored = false
       if (found) Object.assign(entry, { session: found.session, stamp: found.stamp })
