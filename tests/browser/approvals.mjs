@@ -102,8 +102,10 @@ await main(async (walk, job) => {
     await walk.shot("5-limits");
     await walk.clean();
     await walk.press("Save", "dialog[open] button");
-    const { max_steps: steps, tool } = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.config.limits);
-    if (steps !== 1 || tool.wall_s !== 45 || !tool.memory_mb) throw new Error(JSON.stringify([steps, tool]));
+    await page.waitForFunction(() => {
+      const { max_steps: steps, tool } = yaa.use("ui/commands").context().app.current.session.config.limits;
+      return steps === 1 && tool.wall_s === 45 && tool.memory_mb;
+    });
     await walk.press("Allow once", ".ask button");
     await walk.sees(".ask", "The limit was reached");
     await walk.shot("6-limit");
