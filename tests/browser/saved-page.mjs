@@ -35,7 +35,10 @@ await main(async (walk, job) => {
 
   const asked = [];
   await walk.step("the saved page", async () => {
-    page.on("request", (request) => asked.push(request.url()));
+    page.on("request", (request) => {
+      if (request.isNavigationRequest()) asked.length = 0; // what is before is of the page that is left
+      asked.push(request.url());
+    });
     await page.goto(pathToFileURL(file).href);
     await page.waitForSelector(".standalone");
     await page.waitForSelector("button.cite");
