@@ -155,9 +155,12 @@ def text_calls(
 
     def find(text: str) -> list[Found]:
         """Return the calls found in the text of an answer; without a name: the mark of one."""
-        names = {spelled(tool["function"]["name"]): properties(tool) for tool in tools}
-        if not tools or (calls := rescue(text, names)):
-            return calls if tools else []
+        if not tools:
+            return []
+        if may_end_in_call(text):
+            names = {spelled(tool["function"]["name"]): properties(tool) for tool in tools}
+            if calls := rescue(text, names):
+                return calls
         unread = next(_marks(CALL_MARK, text[:_MOST]), None)
         return [] if unread is None else [("", text[unread : unread + MAX_MARK])]
 
