@@ -80,7 +80,7 @@ await main(async (walk, job) => {
   async function openFiles(names) {
     const id = await newSession();
     for (const [path, text] of Object.entries(names)) await put(id, path, text);
-    if (!await isThere("aside.files")) await page.click(".files-button");
+    if (!await isThere("aside.files")) await (await page.waitForSelector(".files-button")).click();
     else await page.evaluate(() => [...document.querySelectorAll(".files-head .icon-button, .files-head button")].find((one) => one.getAttribute("aria-label") === "Look again")?.click());
     await page.evaluate(() => document.querySelector(".files-tabs button")?.click());
     const tops = [...new Set(Object.keys(names).map((path) => path.split("/")[0]))];
@@ -544,7 +544,7 @@ await main(async (walk, job) => {
       async begin() {
         const id = await newSession("notes");
         await put(id, `mine-${count}.txt`, "1", "notes");
-        if (!await isThere("aside.files")) await page.click(".files-button");
+        if (!await isThere("aside.files")) await (await page.waitForSelector(".files-button")).click();
         await page.waitForFunction(() => { const tab = document.querySelectorAll(".files-tabs button")[2]; return tab && !tab.hidden; });
         await page.evaluate(() => document.querySelectorAll(".files-tabs button")[2].click());
         await walk.sees(".layer-row", `mine-${count}.txt`);

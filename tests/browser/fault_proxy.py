@@ -10,6 +10,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,8 +125,15 @@ class FaultProxy:
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._writers.discard(writer)
-            writer.close()
+            await self._close(writer)
+
+    async def _close(self, writer: asyncio.StreamWriter) -> None:
+        """Close a connection; at the end of the proxy it is broken, if somebody still reads."""
+        self._writers.add(writer)
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+        self._writers.discard(writer)
 
     async def _answer(
         self,
@@ -153,7 +161,7 @@ class FaultProxy:
             await up.drain()
             await self._pass_on(fault, kind, wait, answers, writer)
         finally:
-            up.close()
+            await self._close(up)
 
     async def _pass_on(
         self,
