@@ -43,7 +43,8 @@ SIGN_IN = (
     *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
     *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
     *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
-    *("enterprise-managed-authorization", "wif-jwt-bearer"),
+    *("client-credentials-jwt", "enterprise-managed-authorization", "wif-jwt-bearer"),
+    *("dpop", "dpop-nonce"),
 )
 
 
