@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from ..tooling import tools
+from ..tooling import patience, tools
 
 GUARDS = ("tests.http.test_ssrf", "tests.tools.test_fetch.Guarded")
 DIFFERS = (
@@ -34,7 +34,7 @@ class Pythons(unittest.TestCase):
             cwd=tools.ROOT,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=patience.seconds(300),
             check=False,
         )
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])

@@ -2,7 +2,7 @@
 
 yaa.define('core/session-settings', [], () => {
   /** What a person sets of a session. */
-  const SETTABLE = ['title', 'agent', 'character', 'config', 'context', 'workspace', 'grants', 'ext']
+  const SETTABLE = ['title', 'agent', 'character', 'config', 'context', 'workspace', 'grants', 'skills', 'ext']
   /** Taken whole: a key of one provider is not for another, a tree belongs to its folder. */
   const UNITS = new Set(['config.llm_api.provider', 'workspace'])
   const isObject = (/** @type {any} */ value) => value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -95,9 +95,9 @@ yaa.define('ui/skills/panel', [
     }
 
     /** @param {string} name @param {boolean} anew */
-    function refresh(name, anew) {
+    async function refresh(name, anew) {
       if (entry.going || app.past) return toast(t('skills.busy'))
-      app.sessionStore.amend(entry, (session) => {
+      await app.sessionStore.amend(entry, (session) => {
         const others = listOf(session.skills?.refresh).filter((one) => one !== name)
         session.skills = { ...session.skills, refresh: anew ? [...others, name] : others }
       })
