@@ -104,13 +104,7 @@ await main(async (walk, job) => {
   await walk.step("and so has the server that it is brought to", async () => {
     await page.goto(job.other);
     await page.waitForSelector(COMPOSER, { visible: true });
-    await page.evaluate((text) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([text], "saved.html"));
-      const give = (type) => document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      give("dragover");
-      give("drop");
-    }, saved);
+    await walk.drop("#side", ["saved.html", saved]);
     await page.waitForSelector(".row-open");
     await page.waitForFunction(() => document.querySelector(".row-open")?.getClientRects().length);
     if (!(await page.$("button.cite"))) await page.click(".row-open");

@@ -91,7 +91,8 @@ class Walk {
     } catch (error) {
       await this.shot(`failed-${name}`).catch(() => {});
       const text = await this.page.evaluate(words).catch(() => "(the page is gone)");
-      throw new Error(`step "${name}": ${error?.message ?? error}\nthe page says: ${text.slice(0, 1500)}`);
+      const [, place] = /([\w-]+\.mjs(?:\?\d+)?:\d+)/.exec(String(error?.stack).replace(/^.*driver\.mjs.*$/gm, "")) ?? [];
+      throw new Error(`step "${name}"${place ? ` at ${place}` : ""}: ${error?.message ?? error}\nthe page says: ${text.slice(0, 1500)}`);
     }
   }
 
@@ -162,6 +163,26 @@ class Walk {
       words,
     );
     await handle.asElement().click();
+  }
+
+  /** Holds files over an element until the page takes them, then lets go; each is [name, text, whether the text is base64]. */
+  async drop(selector, ...files) {
+    const send = (type) => this.page.waitForFunction(
+      (css, all, kind) => {
+        const target = document.querySelector(css);
+        if (!target) return false;
+        const dataTransfer = new DataTransfer();
+        const bytes = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+        for (const [name, text, packed] of all) dataTransfer.items.add(new File([packed ? bytes(text) : text], name));
+        return !target.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+      },
+      {},
+      selector,
+      files,
+      type,
+    );
+    await send("dragover");
+    await send("drop");
   }
 
   /** Switches keys without a modifier on; until then they are letters of the message. */

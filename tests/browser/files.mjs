@@ -164,12 +164,12 @@ await main(async (walk, job) => {
         return response;
       };
     });
-    await drop(page, "big.bin", 3 * 2 ** 20 + 5);
+    await walk.drop(".files", ["big.bin", "A".repeat(3 * 2 ** 20 + 5)]);
     await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "big.bin"));
     await walk.sees(".toast", "big.bin is there");
     await walk.press("Undo", ".toast button");
     await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].every((one) => one.textContent !== "big.bin"));
-    await drop(page, "small.txt", 12);
+    await walk.drop(".files", ["small.txt", "A".repeat(12)]);
     await page.waitForFunction(() => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "small.txt"));
     await page.$$eval(".toast button[aria-label]", (all) => all.forEach((one) => one.click()));
   });
@@ -394,8 +394,8 @@ await main(async (walk, job) => {
     await walk.sees(".file-tree", "README.md"); // its first row is a folder, which nobody has chosen
     const before = await stand();
     await closeGate(page);
-    await drop(page, "late1.txt", 5);
-    await drop(page, "late2.txt", 5);
+    await walk.drop(".files", ["late1.txt", "AAAAA"]);
+    await walk.drop(".files", ["late2.txt", "AAAAA"]);
     await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
     // its rows are as high as what is in them, at the end of the panel
     const heights = await page.$$eval(".uploads li", (all) => all.map((one) => one.offsetHeight));
@@ -450,7 +450,7 @@ await main(async (walk, job) => {
     const { id } = await current();
     // somebody sends an older state of it, which is opened in a browser that does not have the session
     await page.evaluate((one) => yaa.use("ui/commands").context().app.sessionStore.remove(one), id);
-    await bring(page, copy);
+    await walk.drop("#side", ["trip.yaa.json", JSON.stringify(copy)]);
     await walk.press("Leave everything out", "dialog button");
     await page.waitForSelector("dialog[open]", { hidden: true });
     await page.evaluate((one) => yaa.use("ui/commands").context().actions.open(one), id);
@@ -576,8 +576,8 @@ await main(async (walk, job) => {
       await walk.clean("a file on a phone");
       await walk.shot(`15-phone-view-${theme}`);
       await closeGate(page);
-      await drop(page, `from-a-phone-with-a-long-name-${theme}.txt`, 5);
-      await drop(page, `${theme}.txt`, 3_000_000);
+      await walk.drop(".files", [`from-a-phone-with-a-long-name-${theme}.txt`, "AAAAA"]);
+      await walk.drop(".files", [`${theme}.txt`, "A".repeat(3_000_000)]);
       await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
       await fits(page);
       await walk.clean("uploads on a phone");
@@ -693,21 +693,3 @@ async function inOneRow(page) {
   if (Math.max(...middles) - Math.min(...middles) > 4) throw new Error(`the buttons over a file are in several rows: ${middles}`);
 }
 
-/** A file that is dropped on the panel, from nowhere. */
-async function drop(page, name, size) {
-  await page.evaluate((given, bytes) => {
-    const data = new DataTransfer();
-    data.items.add(new File([new Uint8Array(bytes).fill(65)], given));
-    const panel = document.querySelector(".files");
-    for (const type of ["dragover", "drop"]) panel.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
-  }, name, size);
-}
-
-/** A session's file that is dropped on the list. */
-function bring(page, session) {
-  return page.evaluate((text) => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([text], "trip.yaa.json"));
-    for (const type of ["dragover", "drop"]) document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-  }, JSON.stringify(session));
-}

@@ -31,7 +31,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("a file goes along", async () => {
-    await drop(page, "form.composer", [["notes.md", "# The zebra file"], ["data.bin", "\0\0\0"]]);
+    await walk.drop("form.composer", ["notes.md", "# The zebra file"], ["data.bin", "\0\0\0"]);
     await page.waitForSelector(".tray .attached");
     await walk.press("Remove data.bin", ".tray button"); // what is no text goes into the workspace
     await page.type(AREA, `My key is ${SECRET}, what now?`);
@@ -122,15 +122,15 @@ await main(async (walk, job) => {
 
   await walk.step("imported beside itself, and once only", async () => {
     const rows = () => page.$$eval(".row-open", (all) => all.length);
-    await drop(page, "#side", [["saved.html", saved]]);
+    await walk.drop("#side", ["saved.html", saved]);
     await walk.sees(".toast", "differs from one you have");
     await page.waitForFunction(() => document.querySelectorAll(".row-open").length === 2);
-    await drop(page, "#side", [["nothing.txt", "just words"]]);
+    await walk.drop("#side", ["nothing.txt", "just words"]);
     await walk.sees(".toast", "Nothing was recognised: nothing.txt");
-    await drop(page, "#side", [["talk.json", JSON.stringify([{ role: "user", content: "From elsewhere" }, { role: "assistant", content: "Indeed" }])]]);
+    await walk.drop("#side", ["talk.json", JSON.stringify([{ role: "user", content: "From elsewhere" }, { role: "assistant", content: "Indeed" }])]);
     await walk.sees(".row-title", "From elsewhere");
     const before = await rows();
-    await drop(page, "#side", [["export.zip", job.zip, true], ["cut.zip", job.zip.slice(0, 80), true]]);
+    await walk.drop("#side", ["export.zip", job.zip, true], ["cut.zip", job.zip.slice(0, 80), true]);
     await walk.sees(".toast", "Imported 1 session.");
     await walk.sees(".toast", "Nothing was recognised: cut.zip (It has no end.)");
     await walk.sees(".row-title", "Out of a ZIP file");
@@ -286,22 +286,6 @@ function stored() {
 async function escape(page) {
   await page.keyboard.press("Escape");
   await page.waitForSelector(DIALOG, { hidden: true });
-}
-
-/** Files let go over an element. */
-async function drop(page, selector, files) {
-  await page.evaluate(
-    (css, all) => {
-      const dataTransfer = new DataTransfer();
-      const bytes = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-      for (const [name, text, packed] of all) dataTransfer.items.add(new File([packed ? bytes(text) : text], name));
-      const give = (type) => document.querySelector(css).dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      give("dragover");
-      give("drop");
-    },
-    selector,
-    files,
-  );
 }
 
 /** One entry of the menu of the first session in the list. */

@@ -139,7 +139,7 @@ await main(async (walk, job) => {
     await page.click(".row[data-current=true] .row-more");
     await walk.press("Delete", "[role=menuitem]");
     await page.waitForFunction((wanted) => document.querySelectorAll(".row-open").length === wanted, {}, before - 1);
-    await drop(page, "#side", "saved.html", saved);
+    await walk.drop("#side", ["saved.html", saved]);
     await walk.sees(".toast", "Imported 1 session.");
     await page.waitForFunction((wanted) => document.querySelectorAll(".row-open").length === wanted, {}, before);
   });
@@ -209,22 +209,6 @@ async function allowAsDrawn(page) {
     });
     look.observe(document.body, { childList: true, subtree: true });
   });
-}
-
-/** A file let go over an element. */
-async function drop(page, selector, name, text) {
-  await page.evaluate(
-    (css, title, words) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([words], title));
-      const give = (type) => document.querySelector(css).dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      give("dragover");
-      give("drop");
-    },
-    selector,
-    name,
-    text,
-  );
 }
 
 /** Waits until the last answer has so many deltas, is finished, and nothing is running. */

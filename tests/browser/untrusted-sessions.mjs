@@ -47,13 +47,13 @@ await main(async (walk, job) => {
   });
 
   await walk.step("where nothing was left out nothing is shown", async () => {
-    await bring(page, of("plain"));
+    await bring(walk, of("plain"));
     await walk.sees(".row-title", "Trip plain");
     if (await page.$(DIALOG)) throw new Error(await walk.text(DIALOG));
   });
 
   await walk.step("what it wanted to allow is shown", async () => {
-    await bring(page, greedy);
+    await bring(walk, greedy);
     await walk.sees(DIALOG, "What this session wanted to allow");
     for (const words of ["Run shell without asking", "Run python without asking", "Run write_file without asking", "limit max_steps to 900", "Lift the limit max_wall_s", "“travel”", "https://evil.example/v1", "powers", "page_info", "prompt.system", "skills.used.trap", "You are a pirate."]) await walk.sees(DIALOG, words);
     const before = await stored(page, "greedy");
@@ -87,7 +87,7 @@ await main(async (walk, job) => {
 
   for (const [name, more] of Object.entries(forged)) {
     await walk.step(`forged, ${name}: the call is asked about, with its true arguments`, async () => {
-      await bring(page, of(name, { status: "interrupted", messages: [ask, calls], ...more }));
+      await bring(walk, of(name, { status: "interrupted", messages: [ask, calls], ...more }));
       await walk.sees(DIALOG, "wanted to allow");
       await walk.press("Leave everything out", `${DIALOG} button`);
       await page.waitForSelector(DIALOG, { hidden: true });
@@ -167,12 +167,8 @@ await main(async (walk, job) => {
 });
 
 /** Let go over the list of sessions. */
-function bring(page, session) {
-  return page.evaluate((text) => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([text], "trip.yaa.json"));
-    for (const type of ["dragover", "drop"]) document.querySelector("#side").dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-  }, JSON.stringify(session));
+function bring(walk, session) {
+  return walk.drop("#side", ["trip.yaa.json", JSON.stringify(session)]);
 }
 
 function restore(page, copy) {
