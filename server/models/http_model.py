@@ -23,7 +23,7 @@ from ..runtime.offload import offload
 from ..telemetry import log, tracing
 from . import BaseAPI, Options
 from .chat_request import ModelCall, ToolNameMap, tool_mode
-from .decoder import StreamDecoder, StreamReader
+from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
 from .quirks import (
     NO_TOOLS,
@@ -161,7 +161,7 @@ class RemoteAPI(BaseAPI):
     async def _by_either_api(
         self, asked: tuple[list[Message], list[Json], Options], left: float | None
     ) -> AsyncGenerator[Event, None]:
-        """Make one attempt, and where the refusal says so another by the other API.
+        """Make one attempt; another by the other API where the refusal says so, or if it is empty.
 
         The API is kept for this model if it exists there. Raises Failure.
         """
@@ -169,12 +169,14 @@ class RemoteAPI(BaseAPI):
         while True:
             if (kept := self._peer.apis.get(model, own)) != own:
                 self._moved = self._moved or self._by_api(kept)
-            api = self._moved or self
+            api, begun = self._moved or self, False
             try:
-                async with aclosing(api._attempt(api._calls(*asked), left)) as events:
+                async with aclosing(api._answer(api._calls(*asked), left)) as events:
                     async for event in events:
+                        begun = True
                         yield event
-                return
+                if begun:
+                    return
             except OtherAPI as other:
                 self._moved, why = self._by_api(other.api), other.failure.message
                 self._peer.apis[model] = other.api if self._moved else own
@@ -185,23 +187,6 @@ class RemoteAPI(BaseAPI):
                 if not self._moved or failure.details.get("status") not in (404, 405, 501):
                     raise
                 self._moved, self._peer.apis[model] = None, own
-
-    async def _attempt(
-        self, make: Callable[[], ModelCall], left: float | None
-    ) -> AsyncGenerator[Event, None]:
-        """Make one attempt, and another if its answer is empty: once in a run.
-
-        An empty answer that comes again is the model's own, and a warning says so. Raises Failure.
-        """
-        while True:
-            begun = False
-            async with aclosing(self._answer(make, left)) as events:
-                async for event in events:
-                    begun = True
-                    yield event
-            if begun:
-                return
-            logger.info("%s gave an empty answer: it is asked again", self.provider.name)
 
     async def _answer(
         self, make: Callable[[], ModelCall], left: float | None
@@ -244,6 +229,11 @@ class RemoteAPI(BaseAPI):
         last = list(reader.finish(sent))
         if answer.is_empty and not self._was_empty:
             self._was_empty = True
+            used = last[-1]["metadata"]["yaa"]["meta"]["usage"]
+            text = f"{self.provider.name} answered with nothing, and was asked again: "
+            text += f"{used['total_tokens']} tokens are not counted"
+            self._warnings.append({"code": ANSWER_EMPTY, "message": text})
+            logger.info("%s", text)
             return
         for event in last:
             if event["type"] == "TEXT_MESSAGE_END" and self._warnings:

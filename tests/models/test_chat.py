@@ -179,8 +179,8 @@ class Answers(Case):
         nothing = answer(sse(STOP))
         thought = {"choices": [{"delta": {"reasoning_content": "Hm"}}]}
         for scripts, content, asked, codes in (
-            ((nothing, HEY), "hey", 2, []),
-            ((nothing, nothing), "", 2, ["answer_empty"]),
+            ((nothing, HEY), "hey", 2, ["answer_empty"]),
+            ((nothing, nothing), "", 2, ["answer_empty", "answer_empty"]),
             ((answer(sse(thought, STOP)),), "", 1, ["answer_empty"]),  # it was shown already
             ((HEY,), "hey", 1, []),
         ):
