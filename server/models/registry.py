@@ -18,8 +18,8 @@ from ..errors import Problem
 from ..http.client import Client, address_of, is_public
 from ..http.parser import is_loopback
 from ..json_types import Json
-from ..schema.field_types import Misfit, misfits, object_of
-from ..session.config_schema import LIMIT, NUMBER, TEXT_OR_NONE
+from ..schema.field_types import Misfit, misfits
+from ..session.config_schema import CONFIG, NUMBER
 from ..session.limits import API_PATHS
 from ..settings.owner_code import run_in_thread
 from ..telemetry import log
@@ -51,16 +51,7 @@ from .vendors import (
 logger = log.get("llm")
 
 PLACE = ("config", "llm_api", "provider")  # of a session
-_OBJECT = object_of(none=True)
-# The shape of a session's provider, whatever else is in it.
-WANTED = object_of(
-    {
-        **dict.fromkeys(("name", "preset", "api", "api_url", "api_key"), TEXT_OR_NONE),
-        **dict.fromkeys(("model_name", "cost_unit"), TEXT_OR_NONE),
-        **dict.fromkeys(("model_type", "model_settings", "extra_body", "costs"), _OBJECT),
-        **dict.fromkeys(("max_tokens", "cost_per_ktoken"), LIMIT),
-    }
-)
+WANTED = CONFIG.fields["llm_api"].fields["provider"]
 DEMO = "demo"
 APIS: dict[str, type[RemoteAPI]] = {
     "chat": OpenAIAPI,
@@ -331,8 +322,6 @@ class Models:
             name = _text(wanted, "preset")
             raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
         given = _text(wanted, "api_url")
-        if _text(wanted, "api") not in ("", *API_PATHS):
-            raise _invalid("api", f"api must be one of {', '.join(API_PATHS)}")
         api = choose_api(_text(wanted, "api"), given, preset)
         try:
             url = request_url(api, given, preset)

@@ -19,7 +19,7 @@ from ..schema import field_types
 from ..schema.compile import DRAFT_2020
 from ..schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
 from ..schema.validate import check_schema
-from ..strict_json import pointer
+from ..strict_json import LARGEST_COUNT, pointer
 from . import prompt_texts, prompts
 from .limits import APIS, ASK, MOST, NETWORKS, TOOL_MODES
 from .modes import MODES, mode_named
@@ -53,6 +53,12 @@ _COUNT_OR_NONE = field_types.number(
     f"a whole number, {_BELOW}, or null for none", whole=True, none=True
 )
 _SHARE = field_types.number("a number from 0 to 1", most=1)
+_SHARE_OR_NONE = field_types.number("a number from 0 to 1, or null for none", most=1, none=True)
+# What a vendor bounds; some take -1 for none.
+_ANY_NUMBER = field_types.number("a number, or null for none", -LARGEST_COUNT, none=True)
+_ANY_WHOLE = field_types.number(
+    "a whole number, or null for none", -LARGEST_COUNT, whole=True, none=True
+)
 _SECONDS = field_types.number(f"a number of seconds, {_BELOW}")
 _PAUSE = field_types.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
 
@@ -65,20 +71,6 @@ def _object(title: str, text: str, is_open: bool = False, /, **fields: Kind) -> 
     """Return objects. `is_open`: unknown members have a meaning; the others are kept as well."""
     kind = field_types.object_of(fields)
     return with_title(kind, title, text, properties={}, additionalProperties=is_open)
-
-
-def _hints(**members: Kind) -> dict[str, Kind]:
-    """Return kinds that are described in forms, and refuse nothing: for what a vendor checks."""
-    return {
-        name: replace(ANY, form=kind.form | kind.schema, fields=_hints(**kind.fields))
-        for name, kind in members.items()
-    }
-
-
-def _any(title: str, text: str, *types: str) -> Kind:
-    """Return what forms describe as of these types; it refuses nothing."""
-    kind = types[0] if len(types) == 1 else list(types)
-    return with_title(ANY, title, text, type=kind)
 
 
 def _usable_schema(value: Any, place: Place, found: Misfits) -> None:
@@ -95,28 +87,30 @@ _MODEL_SETTINGS = _object(
     "Model settings",
     "Further members of the request to the model. Any field of the vendor's may be added.",
     True,
-    **_hints(
-        use_custom_temp=with_title(FLAG, "Use the temperature below", "Without it none is sent."),
-        temperature=with_title(
-            field_types.number("", most=2),
-            "Temperature",
-            "How freely the model chooses its words; 0 is least.",
-        ),
-        top_p=with_title(_SHARE, "Top P", "Choose among the likeliest words of this share."),
-        top_k=with_title(COUNT, "Top K", "Choose among so many of the likeliest words."),
-        min_p=with_title(
-            _SHARE, "Min P", "Leave out words less likely than this share of the best."
-        ),
-        presence_penalty=_any("Presence penalty", "New subjects.", "number"),
-        frequency_penalty=_any("Frequency penalty", "Fewer repetitions.", "number"),
-        seed=_any("Seed", "The same number gives similar answers.", "integer", "null"),
-        stop=_any("Stop", "Texts at which the answer ends.", "string", "array", "null"),
-        reasoning_effort=with_title(
-            TEXT, "Reasoning effort", "As the vendor calls it: low, medium, high."
-        ),
-        parallel_tool_calls=with_title(
-            FLAG, "Several calls at once", "Whether one answer may make several."
-        ),
+    use_custom_temp=with_title(FLAG, "Use the temperature below", "Without it none is sent."),
+    # A misspelling that older documents have.
+    use_costum_temp=with_title(FLAG, "Use the temperature", "As above.", readOnly=True),
+    temperature=with_title(
+        field_types.number("a number from 0 to 2, or null for none", most=2, none=True),
+        "Temperature",
+        "How freely the model chooses its words; 0 is least.",
+    ),
+    top_p=with_title(_SHARE_OR_NONE, "Top P", "Choose among the likeliest words of this share."),
+    top_k=with_title(_ANY_WHOLE, "Top K", "Choose among so many of the likeliest words."),
+    min_p=with_title(
+        _SHARE_OR_NONE, "Min P", "Leave out words less likely than this share of the best."
+    ),
+    presence_penalty=with_title(_ANY_NUMBER, "Presence penalty", "New subjects."),
+    frequency_penalty=with_title(_ANY_NUMBER, "Frequency penalty", "Fewer repetitions."),
+    seed=with_title(_ANY_WHOLE, "Seed", "The same number gives similar answers."),
+    stop=with_title(
+        ANY, "Stop", "Texts at which the answer ends.", type=["string", "array", "null"]
+    ),
+    reasoning_effort=with_title(
+        TEXT_OR_NONE, "Reasoning effort", "As the vendor calls it: low, medium, high."
+    ),
+    parallel_tool_calls=with_title(
+        FLAG, "Several calls at once", "Whether one answer may make several."
     ),
 )
 _COSTS = _object(
@@ -131,9 +125,11 @@ _COSTS = _object(
 _PROVIDER = _object(
     "Provider",
     "Which model answers: one of the server's by name, or one of your own with address and key.",
-    name=with_title(TEXT, "Provider of the server", "Its name; auto is the server's default."),
+    name=with_title(
+        TEXT_OR_NONE, "Provider of the server", "Its name; auto is the server's default."
+    ),
     api_url=with_title(
-        TEXT, "Address", "Of your own provider: its base or full address.", format="uri"
+        TEXT_OR_NONE, "Address", "Of your own provider: its base or full address.", format="uri"
     ),
     api_key=with_title(
         TEXT_OR_NONE,
@@ -142,42 +138,34 @@ _PROVIDER = _object(
         format="password",
     ),
     model_name=with_title(TEXT_OR_NONE, "Model", "Empty: the provider's default."),
-    **_hints(
-        preset=with_title(
-            TEXT, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …"
-        ),
-        api=_choice("API", "Which one your own provider speaks.", APIS),
+    preset=with_title(
+        TEXT_OR_NONE, "Vendor", "Of your own provider: openai, anthropic, deepseek, ollama, …"
+    ),
+    api=with_title(
+        field_types.one_of(*APIS, aliases=("",), none=True),
+        "API",
+        "Which one your own provider speaks.",
     ),
     model_type=_object(
         "Kind of model",
         "What the model can do.",
-        **_hints(
-            is_function_call=with_title(
-                FLAG, "Calls functions", "Off: tools are described in words."
-            ),
-            is_reasoning=with_title(
-                FLAG, "Thinks first", "A reasoning model, which takes no temperature."
-            ),
+        is_function_call=with_title(FLAG, "Calls functions", "Off: tools are described in words."),
+        is_reasoning=with_title(
+            FLAG, "Thinks first", "A reasoning model, which takes no temperature."
         ),
     ),
     model_settings=replace(
         _MODEL_SETTINGS, form=_MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
     max_tokens=with_title(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
-    **_hints(
-        max_context=with_title(
-            LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"
-        ),
-        tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES),
+    max_context=with_title(
+        LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"
     ),
+    tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES),
     cost_per_ktoken=with_title(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
     cost_unit=with_title(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
-    **_hints(
-        costs=_COSTS,
-        extra_body=_object(
-            "Members of the request", "They replace all others of their name.", True
-        ),
-    ),
+    costs=_COSTS,
+    extra_body=_object("Members of the request", "They replace all others of their name.", True),
 )
 _YAA = _object(
     "Agent",
@@ -421,7 +409,6 @@ MOST_TOLD = 20
 MAX_NAME = 100  # characters of a key that are compared and shown
 ELSEWHERE = 0.75  # similarity to a key of another section from which it is suggested
 LIKELY = 0.85  # the same where unknown names are allowed
-ALIASES = frozenset(("use_costum_temp",))  # a known misspelling of use_custom_temp
 
 
 def remarks(session: Mapping[str, Any], tools: Collection[str] = ()) -> list[RunWarning]:
@@ -454,7 +441,7 @@ def _unknown(node: Any, schema: Json, at: KeyPath, tools: Collection[str]) -> It
             yield _remark(
                 (*at, key), _similar_key(key, known, at), "is no setting, and does nothing"
             )
-        elif key not in ALIASES and (near := _near(key, known, LIKELY)):
+        elif near := _near(key, known, LIKELY):
             yield _remark((*at, key), (*at, near), "is sent to the model as it is")
 
 

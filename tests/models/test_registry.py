@@ -245,6 +245,8 @@ class Named(Case):
             {"name": "main", "max_tokens": "9"},
             {"name": "main", "max_tokens": -1},
             {"name": "main", "max_tokens": True},
+            {"name": "main", "model_type": {"is_function_call": "false"}},
+            {"name": "main", "model_settings": {"temperature": "float"}},
             {"api_url": {}},
         ]
         for wanted in odd:
@@ -413,9 +415,13 @@ class Configured(unittest.TestCase):
 
     def test_a_price_is_never_negative_nor_beyond_counting(self) -> None:
         for value in (-1, -1e308, 10**400, True, "1"):
-            made = models({"main": {**MAIN, "cost_per_ktoken": None}})
-            found = provider(made, name="main", costs={"input": value, "output": 2})
-            self.assertEqual(dict(found.costs), {"output": 2})
+            costs = {"input": value, "output": 2}
+            made = models({"main": {**MAIN, "cost_per_ktoken": None, "costs": costs}})
+            self.assertEqual(dict(provider(made).costs), {"output": 2})
+            with self.assertRaises(Problem) as caught:
+                models().resolve({"name": "main", "costs": costs})
+            place = caught.exception.errors[0]["pointer"]
+            self.assertTrue(place.endswith("/provider/costs/input"))
 
     def test_the_catalog_has_no_secret(self) -> None:
         catalog = models().catalog()

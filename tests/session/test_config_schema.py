@@ -54,6 +54,34 @@ class Schema(unittest.TestCase):
                         elif misfit:
                             self.assertTrue(refused)
 
+    def test_every_key_of_a_provider_is_held_to_its_schema(self) -> None:
+        provider = self.sections["llm_api"]["properties"]["provider"]
+        for pointer, schema in walk(provider, ""):
+            if schema.get("properties") or pointer.endswith("/stop"):  # the vendor checks it
+                continue
+            asked = {key: value for key, value in schema.items() if key != "format"}
+            for value in PROBES:
+                with self.subTest(pointer, value=value):
+                    wanted: Any = value
+                    for key in reversed(pointer.split("/")[1:]):
+                        wanted = {key: wanted}
+                    document = {"messages": [], "config": {"llm_api": {"provider": wanted}}}
+                    self.assertEqual(bool(check(document)), bool(validate(value, asked)))
+
+    def test_type_words_of_a_settings_file_are_no_values(self) -> None:
+        words = {
+            "model_type": {"is_function_call": "false"},
+            "model_settings": {"use_costum_temp": "bool", "temperature": "float"},
+        }
+        found = check({"messages": [], "config": {"llm_api": {"provider": words}}})
+        self.assertEqual(
+            [each["pointer"].removeprefix("/config/llm_api/provider/") for each in found],
+            [
+                "model_type/is_function_call",
+                *("model_settings/use_costum_temp", "model_settings/temperature"),
+            ],
+        )
+
     def test_every_key_has_a_title_and_says_what_it_does(self) -> None:
         for pointer, entry in walk(self.schema, ""):
             with self.subTest(pointer):
