@@ -5,6 +5,7 @@ prompts.py fills them in. Each can be replaced by a session or an agent.
 
 from __future__ import annotations
 
+CHARACTER = "You are yaa, a helpful agent."  # `session.character` of the configuration's defaults
 # Section name -> template, in the order of the prompt.
 SECTIONS: dict[str, str] = {
     "persona": "{character}",

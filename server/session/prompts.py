@@ -16,7 +16,7 @@ from ..strict_json import dumps
 from .guidance import instructions_text, prompt_listing
 from .modes import mode_of
 from .outcome import schema_of
-from .prompt_texts import ABOUT, MODE_RULES, PROTOCOL, PROTOCOL_FACTS, SECTIONS, TITLE
+from .prompt_texts import ABOUT, CHARACTER, MODE_RULES, PROTOCOL, PROTOCOL_FACTS, SECTIONS, TITLE
 from .template import fill, placeholders_in
 
 _OPTIONAL_FACTS = (
@@ -51,9 +51,20 @@ def system(session: Session) -> str:
     for name, template in SECTIONS.items():
         if name in OPTIONAL and not facts[OPTIONAL[name]]:
             continue
+        if name == "persona" and name not in own and _is_said_elsewhere(session, facts):
+            continue
         template = template if name == "append" else own.get(name, template)
         parts.append(fill(template, facts).strip())
     return "\n\n".join(part for part in parts if part)
+
+
+def _is_said_elsewhere(session: Session, facts: Mapping[str, str]) -> bool:
+    """Return whether `session.character` is the usual one, and another text says who the agent is.
+
+    That is the agent's own prompt, or a system message at the beginning, as of OpenAI's clients.
+    """
+    first = session["messages"][0]["role"] if session["messages"] else ""
+    return facts["character"] == CHARACTER and (bool(facts["agent"]) or first == "system")
 
 
 def default(name: str) -> str:

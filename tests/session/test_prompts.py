@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 import unittest
+from pathlib import Path
 from typing import Any
 
 from server.session import prompt_texts, prompts
+
+ROOT = Path(__file__).parents[2]
 
 
 def session(prompt: Any | None = None, **more: Any) -> Any:
@@ -38,6 +42,26 @@ class System(unittest.TestCase):
         told = "At: In a folder. One call has 300 s and 512 MB of memory.\n"
         self.assertIn(told, prompts.system(here) + "\n")
         self.assertEqual(prompts.system(here), prompts.system(copy.deepcopy(here)))
+
+    def test_the_usual_character_is_left_out_where_another_text_says_who_the_agent_is(self) -> None:
+        defaults = json.loads((ROOT / "config.default.json").read_text("utf-8"))["session"]
+        self.assertEqual(prompt_texts.CHARACTER, defaults["character"])
+        usual, own = prompt_texts.CHARACTER, "You work at ACME."
+        agent, plain = {"systemPrompt": "You are Max."}, {"description": "d"}
+        first = [{"role": "system", "content": "You are Max."}, {"role": "user", "content": "hi"}]
+        later = [*reversed(first)]
+        rows: list[tuple[str, dict[str, Any], list[Any], dict[str, str], bool]] = [
+            (usual, plain, [], {}, True),
+            (usual, plain, later, {}, True),
+            (usual, agent, [], {}, False),
+            (usual, plain, first, {}, False),
+            (own, agent, first, {}, True),
+            (usual, agent, [], {"persona": "Here: {character}"}, True),
+        ]
+        for character, about, messages, prompt, is_told in rows:
+            with self.subTest(character=character, agent=about, messages=messages, prompt=prompt):
+                made = session(prompt, agent=about, messages=messages, character=character)
+                self.assertEqual(character in prompts.system(made), is_told)
 
     def test_one_section_replaced_leaves_the_others(self) -> None:
         text = prompts.system(session({"rules": "Be {character} and {nothing}.", "append": "End."}))
