@@ -153,6 +153,8 @@ interface RunState {
   resumed: number
   /** when it began to wait for an answer; while it streams, the last sign of the server */
   since?: number
+  /** What the server waits for. */
+  wait?: any
   /** The server has not confirmed the stop; why, where it said so. */
   unconfirmed?: string
   wait_ms?: number

@@ -134,6 +134,7 @@ class Reference(unittest.TestCase):
 
     def test_events(self) -> None:
         names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS, events.PLAN}
+        names.add(events.alias(events.run_wait({})))
         self.assert_rows("events.md", "Event", names)
         types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")

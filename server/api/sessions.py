@@ -13,19 +13,21 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from itertools import count
 from typing import Any, Protocol
 
 from ..errors import Problem
 from ..http import sse
 from ..http.exchange import wait_for_acknowledgement
-from ..json_types import Event, Session
+from ..json_types import Event, Json, Session
+from ..runtime import waits
 from ..runtime.accounts import Accounts, Rules
 from ..runtime.offload import offload
 from ..runtime.run_id import run_id
 from ..session import snapshot
 from ..session.accept import accept_for_run
 from ..session.delta_reply import delta_reply
-from ..session.events import EXEC, alias, dumps
+from ..session.events import EXEC, alias, dumps, run_wait
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
 from ..strict_json import dumps_in_pieces
@@ -232,8 +234,16 @@ class Runs:
         beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
         stream = call.stream(STREAM_HEADERS | beat)
         pulse = HeartbeatTimer(stream, self._heartbeat_s)
-        number, ended = 0, False
+        numbers, ended = count(1), False
         following: Run | None = run
+
+        def tell(wait: Json) -> None:
+            """Send what the run waits for, while nothing else comes of it."""
+            event = run_wait(wait)
+            if not call.exchange.finished:
+                stream.write(frame(event, alias(event), next(numbers)))
+
+        waits.listener.set(tell)
         try:
             while following is not None:
                 following.confirm_announcements(
@@ -241,9 +251,8 @@ class Runs:
                 )
                 async with aclosing(following.events()) as events:
                     async for event in events:
-                        number += 1
                         name, last = alias(event), event["type"] in TERMINAL
-                        told = event, name, number
+                        told = event, name, next(numbers)
                         data = await offload(size, frame, *told) if last else frame(*told)
                         ended = last
                         if data:

@@ -13,15 +13,17 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..api.sessions import Agent, Run
 from ..errors import Problem
-from ..json_types import Interrupt, Json, Message, Session
+from ..json_types import Event, Interrupt, Json, Message, Session
+from ..runtime import waits
 from ..runtime.start_folder import resolve
 from ..session.content_blocks import to_blocks
-from ..session.events import alias
+from ..session.events import alias, run_wait
 from ..session.limits import ASK
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
@@ -32,7 +34,7 @@ from . import session_files
 from .chat_store import describe
 from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
-from .terminal import Printer, Terminal, ask_answer, on_one_line, visible
+from .terminal import Printer, Terminal, ask_answer, on_one_line, visible, wait_line
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
 EXITS = {"completed": COMPLETED, "failed": FAILED}
@@ -223,17 +225,29 @@ async def run_once(
     written. Raises Problem if the session cannot be run.
     """
     run = agent.prepare(document)
+    numbers = count(1)
+
+    def write(event: Event) -> None:
+        """Write an event as a line of JSON."""
+        frame = {"id": f"{run.id}/{next(numbers)}", "event": alias(event), "data": event}
+        out.write(dumps(frame) + "\n")
+        out.flush()
+
+    def tell(wait: Json) -> None:
+        """Write what the run waits for."""
+        if form == "events":
+            write(run_wait(wait))
+        else:
+            print(f"yaa: {visible(wait_line(wait))}", file=sys.stderr, flush=True)
+
+    waits.listener.set(tell)
     try:
         async with aclosing(run.events()) as events:
-            number = 0
             async for event in events:
-                number += 1
                 if kept is not None:
                     kept.save_event(event, run.session)
                 if form == "events":
-                    frame = {"id": f"{run.id}/{number}", "event": alias(event), "data": event}
-                    out.write(dumps(frame) + "\n")
-                    out.flush()
+                    write(event)
     finally:
         if kept is not None:
             kept.save(run.session)
@@ -585,6 +599,7 @@ class Chat:
     async def _run_once(self) -> None:
         self._run = self._agent.prepare(self.session)
         printer = Printer(self._terminal)
+        waits.listener.set(lambda wait: printer.show(run_wait(wait)))
         try:
             async with aclosing(self._run.events()) as events:
                 async for event in events:

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from ..json_types import Answer, Event, Interrupt, Json
 from ..runtime.command import COMMAND
+from ..session.events import WAIT
 from ..skills.hidden_characters import written_out
 from ..strict_json import JSONError, loads
 from .call_lines import call_line, result_lines
@@ -133,6 +134,8 @@ class Printer:
                 for text, style in result_lines(content, is_live=is_live):
                     self._line(head + text, "red" if extra.get("is_error") else style)
                     head = "  "
+            case {"type": "CUSTOM", "name": name, "value": wait} if name == WAIT:
+                self._line(wait_line(wait), "dim")
             case {"type": "RUN_ERROR", "message": message}:
                 self._line(message, "red")
             case {"type": "RUN_FINISHED" | "TEXT_MESSAGE_END" | "REASONING_END"}:
@@ -161,6 +164,21 @@ class Printer:
     def _line(self, text: str, style: str) -> None:
         self.end()
         self._terminal.line(visible(text), style)
+
+
+def wait_line(wait: Json) -> str:
+    """Return what a run waits for, of a `run.wait` event."""
+    attempt = f"try {wait.get('attempt')} of {wait.get('of')}"
+    left = f"{wait['left_s']:.0f} s" if "left_s" in wait else ""
+    match wait["awaits"]:
+        case "retry":
+            return f"{wait['cause']}; {attempt} in {left}"
+        case "model":
+            return f"the model has said nothing for {wait['waited_s']:.0f} s ({attempt})"
+        case "interval":
+            return f"the next call of the model is in {left}, as llm_api.interval says"
+        case _:
+            return f"waiting for its turn: others are at work{left and f', {left} at most'}"
 
 
 def ask_answer(terminal: Terminal, interrupt: Interrupt, read: Read | None = None) -> Answer | None:

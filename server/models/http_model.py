@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message, RunWarning
 from ..runtime.offload import offload
+from ..runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log, tracing
 from . import BaseAPI, Options
 from .chat_request import ModelCall, ToolNameMap, tool_mode
@@ -152,7 +153,7 @@ class RemoteAPI(BaseAPI):
         """See BaseAPI. All attempts together take at most `options.request_timeout`."""
         return attempts(
             lambda left: self._by_either_api((messages, tools, options), left),
-            RetryPolicy(options.retry_times, options.retry_delay),
+            RetryPolicy(options.retry_times, options.retry_delay, QUIET_S + options.interval),
             limit=options.request_timeout,
             clock=self._clock,
             sleep=self._sleep,
@@ -197,7 +198,8 @@ class RemoteAPI(BaseAPI):
         if pause > 0:
             waited = False
             try:
-                await self._sleep(pause)
+                with wait_notice("interval", pause):
+                    await self._sleep(pause)
                 waited = True
             finally:
                 if not waited:  # cancelled: no call was made, so the next one need not wait for it

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 from ..json_types import Event
+from ..runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log
 from .failure import Failure
 
@@ -31,11 +32,13 @@ Sleep = Callable[[float], Awaitable[None]]
 class RetryPolicy:
     """How often and after which pause a call is repeated.
 
-    `times`: extra attempts; `delay`: the first pause in seconds, doubled each time.
+    `times`: extra attempts; `delay`: the first pause in seconds, doubled each time; `quiet_s`: the
+    seconds without an event after which it is said that the model is waited for.
     """
 
     times: int
     delay: float
+    quiet_s: float = QUIET_S
 
     def pause(self, failure: Failure, attempt: int) -> float | None:
         """Return the seconds to wait after attempt number `attempt` (from 1), None to give up."""
@@ -89,13 +92,18 @@ async def attempts(
     `attempt` is called with the seconds left of `limit`, which counts for all attempts together.
     """
     end = None if limit is None else clock() + limit
+    most = 1 + policy.times
     for number in count(1):
         begun = False
         left = None if end is None else max(end - clock(), 0.001)
         try:
             async with aclosing(attempt(left)) as events:
-                async for event in events:
+                with wait_notice("model", after_s=policy.quiet_s, attempt=number, of=most):
+                    first = await anext(events, None)
+                if first is not None:
                     begun = True
+                    yield first
+                async for event in events:
                     yield event
             return
         except Failure as caught:
@@ -106,8 +114,10 @@ async def attempts(
             yield failure.event(number)
             return
         logger.info("attempt %d failed, next in %.1f s: %s", number, pause, failure.message)
+        cause = failure.message
         del failure  # its traceback holds the request, which is as large as the session
-        await sleep(pause)
+        with wait_notice("retry", pause, attempt=number + 1, of=most, cause=cause):
+            await sleep(pause)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import Problem
+from .waits import SHORT_S, wait_notice
 
 person: ContextVar[str] = ContextVar("yaa_person", default="")  # of the current request
 # Whether others than a person have requests beside the current one.
@@ -188,7 +189,8 @@ class Pool:
         self._waiting.append(entry)
         try:
             async with asyncio.timeout(wait_s):
-                await turn
+                with wait_notice("place", wait_s, after_s=SHORT_S):
+                    await turn
         except BaseException:
             if not turn.cancelled():  # it came together with the end
                 self.change(who, -1)

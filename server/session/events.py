@@ -30,6 +30,7 @@ PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output
 FILLED = "yaa.messages"  # CUSTOM name: fields that `accept` filled in inside messages
 IDS = "yaa.ids"  # CUSTOM name: ids of the messages that came without
+WAIT = "yaa.wait"  # CUSTOM name: what the run waits for, for display only
 SNAPSHOT = "yaa.snapshot"  # metadata of a snapshot's message: our fields that AG-UI fields hold
 
 # AG-UI type -> the dotted name in the `event:` line of the SSE frame.
@@ -68,7 +69,7 @@ def alias(event: Event) -> str:
     """Return the dotted name of an event; some STATE_DELTAs have a name of their own."""
     if event["type"] == "STATE_DELTA" and (ours := event.get("metadata", {}).get("yaa")):
         return next((name for key, name in _OWN.items() if key in ours), "session.delta")
-    return ALIASES[event["type"]]
+    return "run.wait" if event.get("name") == WAIT else ALIASES[event["type"]]
 
 
 def dumps(event: Event) -> str:
@@ -200,6 +201,14 @@ def ids_filled(stem: str) -> Event:
 def id_at(stem: str, index: int) -> str:
     """Return the id of the message at this index that came without one."""
     return f"{stem}_{index}"
+
+
+def run_wait(wait: Json) -> Event:
+    """Return the CUSTOM event that says what the run waits for, as runtime/waits.py tells it.
+
+    It is not folded: it holds until the next event.
+    """
+    return {"type": "CUSTOM", "name": WAIT, "value": wait}
 
 
 # -- the assistant's message ----------------------------------------------------------------------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import unittest
 from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import RequestContext, Route, Router
 from server.api.sessions import HeartbeatTimer, Runs
+from server.runtime import waits
 
 from .fakes import run_async
 from .test_sessions import DOCUMENT, LIMITS, SCRIPT, SSE, Case
@@ -93,6 +96,24 @@ class Fronts(Case):
         ends = {"type": "RUN_FINISHED", "threadId": "s1", "runId": "run_1"}
         self.assertEqual(self.run_with(SCRIPT, "stream")[0], b"cut")
         self.assertEqual(self.run_with([*SCRIPT, ends], "stream")[0], b"")
+
+    def test_what_is_awaited_comes_between_the_events(self) -> None:
+        async def wait() -> None:
+            with waits.wait_notice("retry", 20.0, attempt=2, of=4, cause="busy"):
+                await asyncio.sleep(0)
+
+        self.agent.wait = wait
+        call = self.call(DOCUMENT, SSE)
+        run_async(self.router()(call.exchange))
+        frames = call.answer.decode().split("\n\n")
+        at, *_ = [n for n, frame in enumerate(frames) if "event: run.wait\n" in frame]
+        number, _, data = frames[at].split("\n")
+        self.assertEqual(number.partition("/")[2], str(at + 1))
+        value = json.loads(data.removeprefix("data: "))["value"]
+        wanted = {"awaits": "retry", "waited_s": 0, "left_s": 20.0, "attempt": 2, "of": 4}
+        self.assertEqual(value, {**wanted, "cause": "busy"})
+        numbers = re.findall(rb"^id: \w+/(\d+)$", call.answer, re.MULTILINE)
+        self.assertEqual(numbers, [b"%d" % n for n in range(1, len(numbers) + 1)])
 
     def test_who_collects_sees_every_event(self) -> None:
         _, seen = self.run_with(SCRIPT, "whole")

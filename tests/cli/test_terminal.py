@@ -36,6 +36,28 @@ def printed(*shown: Any) -> str:
 
 
 class Printing(unittest.TestCase):
+    def test_what_is_awaited_is_one_line(self) -> None:
+        facts = {"attempt": 2, "of": 4, "waited_s": 5.0}
+        cases: list[tuple[Any, str]] = [
+            (
+                {"awaits": "retry", **facts, "left_s": 20.0, "cause": "it is \x1bbusy"},
+                "it is \\x1bbusy; try 2 of 4 in 20 s",
+            ),
+            ({"awaits": "model", **facts}, "the model has said nothing for 5 s (try 2 of 4)"),
+            (
+                {"awaits": "interval", **facts, "left_s": 3.0},
+                "the next call of the model is in 3 s, as llm_api.interval says",
+            ),
+            ({"awaits": "place", **facts}, "waiting for its turn: others are at work"),
+            (
+                {"awaits": "place", **facts, "left_s": 19.0},
+                "waiting for its turn: others are at work, 19 s at most",
+            ),
+        ]
+        for wait, line in cases:
+            with self.subTest(wait["awaits"]):
+                self.assertEqual(printed(events.run_wait(wait)), f"{line}\n")
+
     def test_a_run(self) -> None:
         text = printed(
             events.run_started("s", {"id": "run_1"}, 1),

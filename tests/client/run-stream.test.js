@@ -501,3 +501,15 @@ test('events after the end change nothing', async () => {
   const state = await begin().done
   assert.deepStrictEqual([state.reason, session.status], ['completed', 'completed'])
 })
+
+test('what the server waits for holds until the next event, and is kept nowhere', async () => {
+  const { server, session, states, begin } = setting()
+  const wait = { awaits: 'retry', left_s: 20, cause: 'busy' }
+  const frames = [{ type: 'RUN_STARTED', runId: 'r' }, { type: 'CUSTOM', name: 'yaa.wait', value: wait }, { type: 'STEP_STARTED', stepName: 'step 1' }, { type: 'RUN_FINISHED', result: { status: 'completed', finish_reason: 'completed', rev: 1 } }]
+  server.instead = [() => new Response(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''), { headers: { 'Content-Type': 'text/event-stream' } })]
+  const run = begin()
+  const state = await run.done
+  assert.deepStrictEqual(states.map(({ phase, wait: said }) => [phase, said?.cause]), [['posting', undefined], ['streaming', undefined], ['streaming', 'busy'], ['streaming', undefined], ['done', undefined]])
+  assert.deepStrictEqual(run.events.map(({ event }) => event.type), ['RUN_STARTED', 'STEP_STARTED', 'RUN_FINISHED'])
+  assert.ok(!JSON.stringify([state, session]).includes('busy'))
+})

@@ -11,7 +11,7 @@ const { JS } = require('./load-modules.js')
 const NOW = 1_000_000
 const session = { id: 's', messages: [{ id: 'u', role: 'user', content: 'hi' }] }
 
-async function open(language) {
+async function open(language, ...more) {
   class Clock extends Date { static now() { return NOW } }
   const context = vm.createContext({ Intl, Date: Clock, navigator: { languages: [] }, document: { documentElement: {}, querySelectorAll: () => [] } })
   const read = (name) => vm.runInContext(fs.readFileSync(path.join(JS, `${name}.js`), 'utf8'), context)
@@ -19,8 +19,10 @@ async function open(language) {
   context.yaa.define('ui/popup', [], () => ({ say() {} }))
   context.yaa.define('ui/message', [], () => ({ plainText: String }))
   const core = fs.readdirSync(path.join(JS, 'core')).filter((file) => file.endsWith('.js')).map((file) => `core/${file.slice(0, -3)}`)
-  for (const name of [...core, 'i18n/en', 'i18n/zh', 'ui/i18n', 'ui/status-line']) read(name)
+  for (const name of [...core, 'i18n/en', 'i18n/zh', 'ui/i18n', 'ui/status-line', 'i18n/late-parts', 'ui/wait-line']) read(name)
+  context.yaa.define('ui/dom', [], () => ({}))
   await context.yaa.use('ui/i18n').use(language)
+  if (more.length) return context.yaa.use('ui/wait-line').waitText
   const { statusLine } = context.yaa.use('ui/status-line')
   return (state) => statusLine({ session, state: { attempt: 0, resumed: 0, ...state } })
 }
@@ -52,4 +54,24 @@ test('each state has its words: what is awaited, since when, what can be done', 
   }
   const chinese = await open('zh')
   for (const [state, words] of rows) if (words) assert.match(chinese(state).text, /\p{Script=Han}/u)
+})
+
+test('what the server waits for, and how long from now', async () => {
+  const retry = { awaits: 'retry', waited_s: 0, left_s: 20, attempt: 2, of: 4, cause: 'custom answered 429.' }
+  const rows = [
+    [retry, 0, 'custom answered 429. Try 2 of 4 in 20 s.'],
+    [retry, 18_200, 'custom answered 429. Try 2 of 4 in 2 s.'],
+    [retry, 21_000, 'custom answered 429. Try 2 of 4 is on its way.'],
+    [{ awaits: 'model', waited_s: 5, attempt: 1, of: 4 }, 7000, 'The model has said nothing for 12 s. Try 1 of 4.'],
+    [{ awaits: 'interval', waited_s: 0, left_s: 9 }, 0, /^The next call of the model is in 9 s/],
+    [{ awaits: 'place', waited_s: 1, left_s: 19 }, 1000, /^Waiting for its turn for 2 s/],
+    [{ awaits: 'what a newer server says', waited_s: 1 }, 0, /^Waiting for its turn for 1 s/],
+  ]
+  const [english, chinese] = [await open('en', 'wait'), await open('zh', 'wait')]
+  for (const [wait, passed, words] of rows) {
+    const said = english(wait, passed / 1000)
+    if (typeof words === 'string') assert.strictEqual(said, words)
+    else assert.match(said, words)
+    assert.match(chinese(wait, passed / 1000), /\p{Script=Han}/u)
+  }
 })

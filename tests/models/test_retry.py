@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import unittest
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -16,10 +18,11 @@ from server.models.retry import (
     attempts,
     retry_after,
 )
+from server.runtime import waits
 
 from .fakes import FakeTime
 
-DELTA = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}
+DELTA: Event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}
 
 
 class Pauses(unittest.TestCase):
@@ -114,6 +117,8 @@ class Loop(unittest.IsolatedAsyncioTestCase):
                 yield item
 
         policy = RetryPolicy(times, 2)
+        self.waits: list[Any] = []
+        waits.listener.set(self.waits.append)
         made = attempts(attempt, policy, limit=limit, clock=clock, sleep=clock.sleep)
         return [event async for event in made], clock, lefts
 
@@ -125,6 +130,28 @@ class Loop(unittest.IsolatedAsyncioTestCase):
         fail = Failure("x", "m")
         events, clock, _ = await self.events([fail], [fail], [DELTA])
         self.assertEqual((events, clock.slept), ([DELTA], [2, 4]))
+        wait = {"awaits": "retry", "waited_s": 0, "of": 4, "cause": "m"}
+        wanted = [{**wait, "attempt": 2, "left_s": 2}, {**wait, "attempt": 3, "left_s": 4}]
+        self.assertEqual(self.waits, wanted)
+
+    async def test_a_silent_model_is_said_to_be_awaited(self) -> None:
+        said: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        waits.listener.set(said.set_result)
+
+        async def attempt(left: float | None) -> AsyncGenerator[Event, None]:
+            await said
+            yield DELTA
+
+        made = attempts(
+            attempt,
+            RetryPolicy(1, 2, quiet_s=0.001),
+            limit=None,
+            clock=time.monotonic,
+            sleep=asyncio.sleep,
+        )
+        self.assertEqual([event async for event in made], [DELTA])
+        wait = {"awaits": "model", "waited_s": 0.0, "attempt": 1, "of": 2}
+        self.assertEqual(said.result(), wait)
 
     async def test_never_twice_after_an_event(self) -> None:
         events, clock, _ = await self.events([DELTA, Failure("x", "m")], [DELTA])

@@ -11,6 +11,11 @@ yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
     'drop.import': 'Let go to import sessions',
     'later.updated': 'The server was updated. Reload the page to go on; what you wrote stays.',
     'later.reload': 'Reload',
+    'wait.retry': '{cause} Try {attempt} of {of} in {left}.',
+    'wait.again': '{cause} Try {attempt} of {of} is on its way.',
+    'wait.model': 'The model has said nothing for {waited}. Try {attempt} of {of}.',
+    'wait.interval': 'The next call of the model is in {left}, as this session’s pause between calls says.',
+    'wait.place': 'Waiting for its turn for {waited}: others are at work.',
   }
   const zh = {
     'queue.edit': '修改等待发送的消息',
@@ -22,6 +27,11 @@ yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
     'drop.import': '松开即可导入会话',
     'later.updated': '服务器已更新。请重新加载页面后继续，已输入的内容会保留。',
     'later.reload': '重新加载',
+    'wait.retry': '{cause} {left}后进行第 {attempt} 次尝试，共 {of} 次。',
+    'wait.again': '{cause} 正在进行第 {attempt} 次尝试，共 {of} 次。',
+    'wait.model': '模型已有 {waited} 没有回应。这是第 {attempt} 次尝试，共 {of} 次。',
+    'wait.interval': '按本会话设置的调用间隔，{left}后再次调用模型。',
+    'wait.place': '正在排队，已等待 {waited}：其他人正在使用。',
   }
   extend({ en, zh })
   return { en, zh }

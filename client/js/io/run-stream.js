@@ -284,8 +284,9 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       this.heard = true
       const over = event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR'
       if (this.stopped && (!over || STOPS.has(event.code))) return void this.late.push(event) // the text stops when the person says so
+      if (event.name === 'yaa.wait') return this.say({ phase: 'streaming', wait: event.value })
       for (const one of this.late.splice(0)) this.fold(one)
-      if (!this.stopped && this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
+      if (!this.stopped && (this.state.wait || this.state.phase !== 'streaming')) this.say({ phase: 'streaming' })
       this.fold(event)
       if (over) this.terminal(event)
       guard(() => this.onEvent(event, this.session))

@@ -15,7 +15,7 @@ from ...http import sse
 from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
 from ...session import snapshot
-from ...session.events import FILLED, dumps, encrypted_value, put, state_delta, state_snapshot
+from ...session.events import FILLED, WAIT, dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import find_message, yaa_metadata
 from ..services import Services
 from . import request
@@ -142,8 +142,11 @@ def _failure_events(event: Event, session: Session, given: AguiRequest) -> list[
 def _filled_events(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     """Return all messages after a change inside them, such as the rest of a cut one.
 
-    Places in the client's list differ from ours. Ids that `accept` fills in are of ours only.
+    Places in the client's list differ from ours. Ids that `accept` fills in are of ours only. A
+    wait passes as it is.
     """
+    if event["name"] == WAIT:
+        return [event]
     return [snapshot.messages(session)] if event["name"] == FILLED else []
 
 

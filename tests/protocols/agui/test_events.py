@@ -53,6 +53,7 @@ class Telling(unittest.TestCase):
             events.tool_output("c", "x", first=True),
             events.state_delta(events.put("title", value="U")),
             events.think_start("r", "m", "reasoning", 1)[0],
+            events.run_wait({"awaits": "model", "waited_s": 5.0, "attempt": 1, "of": 4}),
         ):
             with self.subTest(event["type"]):
                 self.assertEqual(agui_events(event, self.session, GIVEN), [event])
