@@ -204,12 +204,12 @@ interface Store {
   get(id: string): Promise<Session | null>
   /** `stamp` names this write; `taken`: keys of changes that `look` gave, which are in it. False: it failed, and was said to */
   put(session: Session, marks?: Marks, about?: { stamp?: string; taken?: any[] }): Promise<boolean | void>
-  /** keeps changes beside a session that is being written */
-  post(id: string, changes: SessionChange[]): Promise<void>
+  /** keeps changes beside a session that is being written; true once they are stored */
+  post(id: string, changes: SessionChange[]): Promise<boolean | void>
   /** which write of a session is stored, and the changes that wait for it */
   look(id: string): Promise<{ stamp: string; keys: any[]; changes: any[] }>
   append(id: string, event: YaaEvent): void
-  flush(): Promise<void>
+  flush(): Promise<boolean | void>
   delete(id: string): Promise<Session | null>
   close(): void
 }

@@ -8,53 +8,41 @@ const path = require('node:path')
 const vm = require('node:vm')
 const { use, JS } = require('./load-modules.js')
 
-/** The queue of a page in which a run of the open session goes on or does not; the tab stores so many characters. */
-function page({ kept = new Map(), room = Infinity } = {}) {
-  const setItem = (name, value) => {
-    if (value.length > room) throw new DOMException('', 'QuotaExceededError')
-    kept.set(name, value)
+/** The queue of a page in which a run of the open session goes on or does not. */
+function page() {
+  const { apply } = use('core/session-changes')
+  const modules = { 'core/session': use('core/session'), 'core/ids': use('core/ids'), 'ui/i18n': { t: (key) => key }, 'ui/session-store': { isBusy: (entry) => entry.active } }
+  const sent = []
+  const toasts = []
+  modules['ui/popup'] = { toast: (_, button) => toasts.push(button) }
+  const queue = (entry, id, value) => apply(entry.session, { kind: 'set', path: ['ext', 'queue', id], value })
+  const send = (entry, words, queued) => {
+    sent.push(words)
+    queue(entry, queued)
   }
-  const sessionStorage = { getItem: (name) => kept.get(name) ?? null, setItem, removeItem: (name) => kept.delete(name) }
-  const modules = { 'core/session': use('core/session'), 'ui/session-store': { isBusy: (entry) => entry.active } }
   let made
   const define = (_, deps, factory) => { made = factory(...deps.map((name) => modules[name] ?? {})) }
-  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'composer-notices.js'), 'utf8'), vm.createContext({ sessionStorage, yaa: { define } }))
-  const sent = []
+  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'composer-notices.js'), 'utf8'), vm.createContext({ yaa: { define } }))
   const entry = { session: { id: 's', messages: [] }, active: true, state: null, run: { stop: () => {} } }
-  const queue = made.queueOf({ current: entry, draw: () => {} }, (_, words) => sent.push(words))
-  const waiting = () => Array.from(queue.of(entry.session), ({ text }) => text)
-  return { entry, queue, sent, waiting, kept }
+  const own = made.queueOf({ current: entry, sessionStore: { queue, send } })
+  const waiting = () => Array.from(own.of(entry.session), ({ text }) => text)
+  return { entry, queue: own, sent, waiting, toasts }
 }
 
 const file = { type: 'text', text: '<file name="notes.md">\n# Zebra\n</file>' }
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 const plain = (value) => JSON.parse(JSON.stringify(value))
 
-test('what is more than the tab can store waits all the same, and is sent', () => {
-  const { entry, queue, sent, waiting, kept } = page({ room: 200 })
-  queue.add('short')
-  const large = [{ type: 'text', text: 'look' }, { ...picture, image_url: { url: 'x'.repeat(500) } }]
-  queue.add(large)
-  assert.deepStrictEqual([waiting(), kept.size], [['short', 'look'], 0], 'and nothing half stored comes back')
-  entry.active = false
-  queue.sendNow(queue.of(entry.session)[1].id)
-  assert.deepStrictEqual(plain(sent), [large])
-  assert.deepStrictEqual(Array.from(page({ kept }).queue.of(entry.session), ({ text }) => text), ['short'])
-})
-
-test('a storage that may not be looked at is no queue, and no failure', () => {
-  const { queue, waiting } = page({ kept: { get() { throw new DOMException('', 'SecurityError') } }, room: 0 })
-  queue.add('one')
-  assert.deepStrictEqual(waiting(), ['one'])
-})
-
-test('a message that waits in a temporary session waits on when that is kept', () => {
-  const { entry, queue, waiting, kept } = page()
-  entry.session.ext = { temporary: true }
-  queue.add('one')
-  assert.strictEqual(kept.size, 0)
-  delete entry.session.ext
-  assert.deepStrictEqual(waiting(), ['one'])
+test('a message that waits is in its session, goes with it, and is taken out and put back', () => {
+  const { entry, queue, waiting, toasts, sent } = page()
+  for (const one of ['one', 'two']) queue.add(one)
+  assert.deepStrictEqual(Object.values(entry.session.ext.queue), ['one', 'two'])
+  const [{ id }] = queue.of(entry.session)
+  queue.change(id, '')
+  queue.change(id, 'what has been sent is not changed')
+  assert.deepStrictEqual(waiting(), ['two'])
+  toasts[0].action()
+  assert.deepStrictEqual([waiting(), sent], [['two', 'one'], []])
 })
 
 test('other words for a message that waits leave its files as they are', () => {

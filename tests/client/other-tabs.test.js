@@ -10,6 +10,7 @@ const { JS } = require('./load-modules.js')
 
 function page({ sessions, current, queued = {}, kind = 'idb' }) {
   const looked = []
+  const ended = []
   const modules = {
     'ui/i18n': { t: (key, values) => `${key} ${values?.n ?? ''}`.trim() },
     'io/tab-channel': { open: () => ({}) },
@@ -20,8 +21,8 @@ function page({ sessions, current, queued = {}, kind = 'idb' }) {
   vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'other-tabs.js'), 'utf8'), vm.createContext({ addEventListener() {}, yaa: { define } }))
   const entries = new Map(sessions.map((entry) => [entry.session.id, entry]))
   const sessionStore = { heads: () => [...entries.keys(), 'not open'].map((id) => ({ id })), entry: (id) => entries.get(id), hooks: [] }
-  const app = { sessionStore, store: { kind }, current: entries.get(current), queue: { of: ({ id }) => queued[id] ?? [] }, watchers: new Set() }
-  return { app, made, looked }
+  const app = { sessionStore, store: { kind }, current: entries.get(current), queue: { of: ({ id }) => queued[id] ?? [], onEnd: ({ session }) => ended.push(session.id) }, watchers: new Set() }
+  return { app, made, looked, ended }
 }
 
 const entry = (id, more = {}) => ({ session: { id, messages: [{}], ...more.session }, ...more.entry })
@@ -32,6 +33,15 @@ test('a run is followed where it is looked at, or where a message waits for its 
   assert.deepStrictEqual(looked.splice(0), ['a', 'c'])
   for (const watcher of app.watchers) watcher()
   assert.deepStrictEqual(looked, ['a', 'c'])
+})
+
+test('a message that comes after the end of a run is sent where nothing runs', () => {
+  const rows = [[{}, ['a']], [{ elsewhere: true }, []], [{ going: Promise.resolve() }, []]]
+  for (const [more, wanted] of rows) {
+    const { app, made, ended } = page({ sessions: [entry('a', { entry: more })], current: 'a', queued: { a: [1] } })
+    made.start({ app })
+    assert.deepStrictEqual(ended, wanted)
+  }
 })
 
 test('who closes a page is told what goes with it', () => {

@@ -45,6 +45,10 @@ test('the first answer to a question counts, and a message is said once', () => 
   const message = { id: 'm', role: 'user', content: 'x', at: 1 }
   for (let n = 0; n < 2; n++) assert.strictEqual(apply(session, { kind: 'say', message }), true)
   assert.deepStrictEqual(session.messages, [message])
+  session.ext = { pinned: true, queue: { q: 'later' } }
+  const queued = (id) => apply(session, { kind: 'say', queued: 'q', message: { id, role: 'user', content: 'later', at: 2 } })
+  assert.deepStrictEqual([queued('a'), queued('a'), queued('b')], [true, true, false], 'one tab sends what waits')
+  assert.deepStrictEqual([session.messages.map(({ id }) => id), session.ext], [['m', 'a'], { pinned: true }])
 })
 
 test('a name and tags may change under a run, what the run was sent with not', () => {

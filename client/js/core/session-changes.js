@@ -21,8 +21,12 @@ yaa.define('core/session-changes', ['core/session', 'core/patch'], (sessions, { 
       const other = session.interrupts?.find(({ id }) => id === question)?.answer
       return !(answer && other) && sessions.answer(session, question, answer)
     },
-    say(session, { message }) {
-      if (session.messages.every(({ id }) => id !== message.id)) session.messages.push(message)
+    /** Once. One that waited in the session is `queued` there, unless another tab has said it. */
+    say(session, { message, queued }) {
+      if (session.messages.some(({ id }) => id === message.id)) return true
+      if (queued && session.ext?.queue?.[queued] === undefined) return false
+      if (queued) KINDS.set(session, { path: ['ext', 'queue', queued] })
+      session.messages.push(message)
       return true
     },
   }

@@ -188,17 +188,18 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       return flush()
     }
 
+    /** @returns {Promise<boolean>} false: something was not written */
     async function flush() {
-      if (!pending.size) return
+      if (!pending.size) return true
       const batches = pending
       pending = new Map()
       writing += 1
-      await write(({ events }) => {
+      const done = await write(({ events }) => {
         batches.forEach((batch, id) => events.add({ id, events: batch }))
         events.transaction.commit?.() // handed over now, not when the browser has answered: the page may be killed before
       })
       writing -= 1
-      await flush()
+      return await flush() && done
     }
 
     /** @param {string} id */

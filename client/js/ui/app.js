@@ -36,11 +36,11 @@ yaa.define('ui/app', [
         onEnd(entry, server)
         keepEvents(entry, store)
         app.queue.onEnd(entry)
-      }, onUnsaid: (entry, words) => app.queue.add(words, entry.session),
+      }, onUnsaid: (entry, words) => app.queue.add(words, entry),
     })
     /** @type {App} */
     const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
-    app.queue = queueOf(app, (entry, words) => sessionStore.send(entry, words))
+    app.queue = queueOf(app)
     const own = presentOnly(app, actionsOf(app))
     const actions = standalone ? standalone.hold(app, own) : own
     let frame = 0
@@ -273,7 +273,7 @@ yaa.define('ui/app', [
       send(text, id = app.current.session.id) {
         const entry = sessionStore.entry(id) ?? app.current
         if (entry === app.current) app.views.thread.follow()
-        if (isBusy(entry)) app.queue.add(text, entry.session)
+        if (isBusy(entry)) app.queue.add(text, entry)
         else sessionStore.send(entry, text)
       },
       stop: () => app.current.run?.stop(),

@@ -16,9 +16,9 @@ declare global {
     }
     'ui/composer-notices': {
       noticesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
-      queueOf(app: import('./types').App, send: (entry: import('./types').Entry, words: any) => void): {
+      queueOf(app: import('./types').App): {
         of(session: Session): { id: string; text: string; content: any }[]
-        add(content: any, session?: Session): void
+        add(content: any, entry?: import('./types').Entry): void
         change(id: string, words: string): void
         sendNow(id: string): void
         onEnd(entry: import('./types').Entry): void

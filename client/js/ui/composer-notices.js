@@ -1,7 +1,7 @@
 // Notices over the composer: queued messages, a temporary session, approvals on hold. And the message queue: what is
 // written during a run is sent when that has ended well.
 
-yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session'], (dom, { t }, { toast }, { isBusy }, sessions) => {
+yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session', 'core/ids'], (dom, { t }, { toast }, { isBusy }, sessions, { uuid }) => {
   const { h, icon, list, text } = dom
   const FILE = /^<(?:file|resource) name="([^"]*)/
 
@@ -44,46 +44,27 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
   // -- the queue --
 
   /**
-   * Queue messages by session; the queue outlives a reload of the tab.
-   * @param {import('./types').App} app @param {(entry: import('./types').Entry, words: any) => void} send
+   * Queue messages in their session (`ext.queue`): every tab shows them, and the one that ran it sends them.
+   * @param {import('./types').App} app
    */
-  function queueOf(app, send) {
-    /** By session: here alone those of a temporary one, and what is more than the browser keeps. @type {Map<string, any[]>} */
-    const queues = new Map()
+  function queueOf(app) {
     /** The message to send once the run it interrupts has stopped, by session. @type {Map<string, string>} */
     const next = new Map()
-    let serial = Date.now()
+    const { sessionStore } = app
 
     /** @param {Session} session @returns {{id: string, text: string, content: any}[]} */
-    function of({ id }) {
-      if (!queues.has(id)) queues.set(id, stored(id))
-      return queues.get(id) ?? []
-    }
+    const of = ({ ext }) => Object.entries(ext?.queue ?? {}).map(([id, content]) => ({ id, text: wordsOf(content), content }))
 
-    /** @param {Session} session @param {any[]} items */
-    function keep({ id, ext }, items) {
-      queues.set(id, items)
-      try {
-        sessionStorage.removeItem(nameOf(id))
-        if (items.length && !ext?.temporary) sessionStorage.setItem(nameOf(id), JSON.stringify(items))
-      } catch {
-        // full, as after some pictures, or forbidden: it waits for as long as the page is open
-      }
-      app.draw()
-    }
-
-    /** @param {any} content text, or parts @param {Session} [session] */
-    function add(content, session = app.current.session) {
-      keep(session, [...of(session), { id: `q${++serial}`, text: wordsOf(content), content }])
-    }
+    /** @param {any} content text, or parts @param {import('./types').Entry} [entry] */
+    const add = (content, entry = app.current) => sessionStore.queue(entry, uuid(), content)
 
     /** @param {string} id @param {string} words '' takes it out */
     function change(id, words) {
-      const { session } = app.current
-      const items = of(session)
-      const old = items.find((one) => one.id === id)
-      keep(session, items.flatMap((one) => (one.id !== id ? [one] : words ? [{ ...one, text: words, content: withWords(one.content, words) }] : [])))
-      if (!words && old) toast(t('queue.removed'), { label: t('side.undo'), action: () => keep(session, [...of(session), old]) })
+      const entry = app.current
+      const old = of(entry.session).find((one) => one.id === id)
+      if (!old) return // it has been sent
+      sessionStore.queue(entry, id, words ? withWords(old.content, words) : undefined)
+      if (!words) toast(t('queue.removed'), { label: t('side.undo'), action: () => sessionStore.queue(entry, id, old.content) })
     }
 
     /** Say it at once; a run that is on is stopped first. @param {string} id */
@@ -96,11 +77,8 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
 
     /** @param {import('./types').Entry} entry @param {string | undefined} id */
     function take(entry, id) {
-      const items = of(entry.session)
-      const found = items.find((one) => one.id === id)
-      if (!found || isBusy(entry)) return // it has gone on by itself
-      keep(entry.session, items.filter((one) => one !== found))
-      send(entry, found.content)
+      const found = of(entry.session).find((one) => one.id === id)
+      if (found && !isBusy(entry)) sessionStore.send(entry, found.content, id)
     }
 
     /** Send the message that interrupted the run, or the first of the queue if it ended well. @param {import('./types').Entry} entry */
@@ -129,18 +107,6 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
   function withWords(content, words) {
     if (!Array.isArray(content)) return words
     return [{ type: 'text', text: words }, ...content.filter((part) => !isWords(part))]
-  }
-
-  /** @param {string} id */
-  const nameOf = (id) => `yaa.queue.${id}`
-
-  /** @param {string} id @returns {any[]} what the tab had before it was loaded again */
-  function stored(id) {
-    try {
-      return JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
-    } catch {
-      return []
-    }
   }
 
   return { noticesView, queueOf }

@@ -17,7 +17,12 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
       return shown
     }
 
-    const look = () => { for (const entry of new Set([app.current, ...waitingOf(app)])) mirror.look(entry) }
+    const look = () => {
+      for (const entry of new Set([app.current, ...waitingOf(app)])) {
+        mirror.look(entry)
+        if (!entry.elsewhere && !entry.going) app.queue.onEnd(entry) // another tab's message may come after the end
+      }
+    }
     app.watchers.add(look)
     look()
     addEventListener('beforeunload', (event) => {

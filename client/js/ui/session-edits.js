@@ -90,7 +90,7 @@ yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings']
       if (!message?.changed) return
       await refresh()
       for (const id of message.changed) {
-        const entry = entries.get(id)
+        /** @type {Entry | undefined} */ const entry = entries.get(id)
         if (entry && !isActive(entry)) {
           entry.elsewhere = message.running
           entry.mirrored &&= message.running
@@ -100,6 +100,9 @@ yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings']
           if (found && !isBusy(entry) && !turns.has(id) && entry.stamp === stamp) {
             Object.assign(entry, { session: found.session, stamp: found.stamp })
             for (const one of entry.later) one.shown &&= apply(entry.session, one.change)
+          } else if (found && isBusy(entry)) { // what follows here is newer
+            const unposted = entry.later.filter(({ posted }) => !posted).map(({ change }) => change)
+            for (const change of [...found.changes, ...unposted]) if (isBeside(change)) apply(entry.session, change)
           }
           if (found && !message.running) settle(entry, found.changes.length > 0)
         }

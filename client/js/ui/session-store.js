@@ -105,15 +105,26 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** A session nobody has written in yet; it is kept only with its first message. */
     const fresh = () => hold(sessions.create())
 
-    /** Send a message, or give it back. @param {Entry} entry @param {any} words */
-    async function send(entry, words) {
+    /** Send a message, or give it back. @param {Entry} entry @param {any} words @param {string} [queued] where it waits in the session */
+    async function send(entry, words, queued) {
       if (isActive(entry)) return
       const message = sessions.append(/** @type {any} */ ({ messages: [] }), words)
-      note(entry, [{ kind: 'say', message }])
+      note(entry, [{ kind: 'say', message, queued }])
       if (await run(entry)) return
       entry.later = entry.later.filter(({ change }) => change.message !== message)
       entry.session.messages = entry.session.messages.filter((one) => one !== message)
-      onUnsaid(entry, words)
+      if (queued) apply(entry.session, waiting(queued, words)) // it still waits where it is stored
+      else onUnsaid(entry, words)
+    }
+
+    /** @param {string} id @param {any} [content] none: it waits no more @returns {SessionChange} */
+    const waiting = (id, content) => ({ kind: 'set', path: ['ext', 'queue', id], value: content })
+
+    /** Let a message wait, change or take out one that waits. @param {Entry} entry @param {string} id @param {any} [content] */
+    function queue(entry, id, content) {
+      note(entry, [waiting(id, content)])
+      onChange(entry.session.id, true)
+      return settle(entry)
     }
 
     /**
@@ -159,11 +170,13 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         await release()
         return quiet || changed(id)
       }
-      const posted = entry.later.filter((one) => !one.posted)
+      const posted = entry.later.filter((one) => !one.posted && one.change.kind !== 'say')
       for (const one of posted) one.posted = true
-      await store.post(id, posted.map(({ change }) => change))
-      if (!isActive(entry)) channel.send({ later: id })
-      else if (posted.some(({ shown }) => shown)) await save(entry.session)
+      const kept = await store.post(id, posted.map(({ change }) => change))
+      if (!isActive(entry)) {
+        if (kept) entry.later = entry.later.filter((one) => !posted.includes(one)) // made once, by who has the lock next
+        channel.send({ later: id })
+      } else if (posted.some(({ shown }) => shown)) await save(entry.session).then(() => changed(id))
     }
 
     /** Where nothing can be read, what is here is the newest. @param {Entry} entry */
@@ -185,9 +198,9 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       const own = entry.later.splice(0)
       const mine = own.filter(({ change, shown }) => (found || !shown) && changes.every(({ id }) => id !== change.id))
       const news = [...changes, ...mine.map(({ change }) => change)]
-      for (const change of news) apply(entry.session, change)
+      const undone = news.filter((change) => !apply(entry.session, change))
       if (found || news.length) onChange(id, true)
-      return { taken, news: own.length + news.length }
+      return { taken, news: own.length + news.length, said: own.some(({ change: { kind, id } }) => kind === 'say' && undone.some((one) => one.id === id)) }
     }
 
     /** Run once, from start to rest: `going`. The state is for display. @param {Entry} entry */
@@ -201,7 +214,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
 
     /** @param {Entry} entry @returns {Promise<RunState | null>} how it ended; null: another tab has it */
     async function perform(entry) {
-      const { id } = entry.session
+      const { session: { id }, state } = entry
       entry.state = begun()
       let stopped = false
       let giveUp = () => {}
@@ -214,7 +227,8 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       const release = await takeLock(id)
       if (!release) return null
       try {
-        const { taken } = await catchUp(entry)
+        const { taken, said } = await catchUp(entry)
+        if (said) return await save(entry.session, taken), state ?? STOPPED
         sessions.markContinued(entry.session)
         // stored before the first script or request that it needs
         if (!isTemporary(entry.session)) remember(id, true)
@@ -323,7 +337,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** @type {any} */ let edits
     channel.listen((message) => late.hear(message).catch(console.warn))
 
-    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, answer, retry, changed, heads: own.heads, entry: (/** @type {string} */ id) => entries.get(id), hooks }
+    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, queue, answer, retry, changed, heads: own.heads, entry: (/** @type {string} */ id) => entries.get(id), hooks }
   }
 
   /** @param {Entry | undefined} entry */

@@ -187,7 +187,8 @@ export interface SessionStore {
   open(id: string): Promise<Entry | null>
   fresh(): Entry
   setTemporary(entry: Entry, on: boolean): void
-  send(entry: Entry, words: string): void
+  send(entry: Entry, words: any, queued?: string): void
+  queue(entry: Entry, id: string, content?: any): void
   answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
   retry(entry: Entry): void
   edit<T>(entry: Entry, work: (session: Session) => T): Promise<T | null>
