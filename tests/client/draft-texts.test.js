@@ -50,6 +50,25 @@ test('two tabs that each write in a new session each find their own words after 
   assert.strictEqual(settings.open({ storage: place, tab: storage(), location }).draft('new'), 'for later', 'in a tab that is opened later')
 })
 
+test('what one tab sends or empties is not taken from another that writes in the same session', () => {
+  for (const id of ['s', 'new']) {
+    const place = storage()
+    const tabs = [storage(), storage()]
+    const page = (tab) => settings.open({ storage: place, tab, location })
+    const [one, two] = tabs.map(page)
+    one.setDraft(id, 'a long te')
+    one.setDraft(id, 'a long text')
+    two.setDraft(id, 'short')
+    two.setDraft(id, '') // it is sent
+    assert.deepStrictEqual([page(tabs[0]).draft(id), two.draft(id)], ['a long text', ''], id)
+    assert.strictEqual(page(storage()).draft(id), 'a long text', 'and where that tab has died')
+    const next = page(storage())
+    next.setDraft(id, next.draft(id).slice(0, -5))
+    next.setDraft(id, '')
+    assert.strictEqual(page(storage()).draft(id), '', 'it is said once')
+  }
+})
+
 test('a page that stores nothing stores nothing for its tab either', (t) => {
   t.after(() => { delete globalThis.sessionStorage })
   Object.defineProperty(globalThis, 'sessionStorage', { configurable: true, value: storage() })
@@ -64,9 +83,12 @@ test('the oldest go first; a broken store and no store are no failure', () => {
   const place = storage()
   const one = settings.open({ storage: place, location })
   for (let i = 0; i < 50; i++) one.setDraft(`s${i}`, 'x')
-  assert.deepStrictEqual([one.draft('s0'), one.draft('s49')], ['', 'x'])
+  const again = () => settings.open({ storage: place, location })
+  assert.deepStrictEqual([again().draft('s0'), again().draft('s49')], ['', 'x'])
+  place.kept.set('yaa.drafts', '{"s49": "of a page of before"}')
+  assert.strictEqual(again().draft('s49'), 'of a page of before')
   place.kept.set('yaa.drafts', '{')
-  assert.strictEqual(one.draft('s49'), '')
+  assert.strictEqual(again().draft('s49'), '')
   const none = settings.open({ storage: null, location })
   none.setDraft('a', 'x')
   assert.strictEqual(none.draft('a'), 'x')

@@ -14,19 +14,38 @@ function page() {
   const modules = { 'core/session': use('core/session'), 'core/ids': use('core/ids'), 'ui/i18n': { t: (key) => key }, 'ui/session-store': { isBusy: (entry) => entry.active } }
   const sent = []
   const toasts = []
+  const press = {}
+  let field = null
+  modules['ui/dom'] = {
+    h(what, props) {
+      if (what === 'button.queue-words') press.edit = props.onclick
+      const el = { ...props, focus() {}, replaceWith() {} }
+      if (what === 'textarea.input') field = el
+      return el
+    },
+    iconButton: (_, label, { onclick }) => { press.out = onclick }, text() {}, attr() {}, icon() {},
+  }
   modules['ui/popup'] = { toast: (_, button) => toasts.push(button) }
   const queue = (entry, id, value) => apply(entry.session, { kind: 'set', path: ['ext', 'queue', id], value })
   const send = (entry, words, queued) => {
     sent.push(words)
     queue(entry, queued)
   }
-  let made
-  const define = (_, deps, factory) => { made = factory(...deps.map((name) => modules[name] ?? {})) }
-  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'composer-notices.js'), 'utf8'), vm.createContext({ yaa: { define } }))
+  const define = (name, deps, factory) => { modules[name] = factory(...deps.map((one) => modules[one] ?? {})) }
+  for (const name of ['composer-notices', 'queue-chip']) vm.runInContext(fs.readFileSync(path.join(JS, 'ui', `${name}.js`), 'utf8'), vm.createContext({ yaa: { define } }))
   const entry = { session: { id: 's', messages: [] }, active: true, state: null, run: { stop: () => {} } }
-  const own = made.queueOf({ current: entry, sessionStore: { queue, send } })
-  const waiting = () => Array.from(own.of(entry.session), ({ text }) => text)
-  return { entry, queue: own, sent, waiting, toasts }
+  const own = modules['ui/composer-notices'].queueOf({ current: entry, sessionStore: { queue, send } })
+  const waiting = () => Array.from(own.of(), ({ text }) => text)
+  /** The person writes other words over the first that waits, or none: presses its cross. */
+  function change(words) {
+    const chip = modules['ui/queue-chip'].chipView({ queue: own })
+    chip.update({ ...own.of()[0], label: '' })
+    if (!words) return press.out()
+    press.edit()
+    field.value = words
+    field.onblur()
+  }
+  return { entry, queue: own, sent, waiting, toasts, change }
 }
 
 const file = { type: 'text', text: '<file name="notes.md">\n# Zebra\n</file>' }
@@ -34,23 +53,21 @@ const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA
 const plain = (value) => JSON.parse(JSON.stringify(value))
 
 test('a message that waits is in its session, goes with it, and is taken out and put back', () => {
-  const { entry, queue, waiting, toasts, sent } = page()
+  const { entry, queue, waiting, toasts, sent, change } = page()
   for (const one of ['one', 'two']) queue.add(one)
   assert.deepStrictEqual(Object.values(entry.session.ext.queue), ['one', 'two'])
-  const [{ id }] = queue.of(entry.session)
-  queue.change(id, '')
-  queue.change(id, 'what has been sent is not changed')
+  change('')
   assert.deepStrictEqual(waiting(), ['two'])
   toasts[0].action()
   assert.deepStrictEqual([waiting(), sent], [['two', 'one'], []])
 })
 
 test('other words for a message that waits leave its files as they are', () => {
-  const { entry, queue, waiting } = page()
+  const { queue, waiting, change } = page()
   queue.add([{ type: 'text', text: 'What is this?' }, file, picture])
   assert.deepStrictEqual(waiting(), ['What is this?'])
-  queue.change(queue.of(entry.session)[0].id, 'And this?')
-  assert.deepStrictEqual(plain(queue.of(entry.session)[0].content), [{ type: 'text', text: 'And this?' }, file, picture])
+  change('And this?')
+  assert.deepStrictEqual(plain(queue.of()[0].content), [{ type: 'text', text: 'And this?' }, file, picture])
 })
 
 test('what was to follow a stopped run stays in the queue when the session has gone on by itself', () => {

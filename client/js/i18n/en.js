@@ -112,7 +112,6 @@ yaa.define('i18n/en', [], () => {
 
     // notes over the composer
     'queue.label': 'Waiting to be sent',
-    'queue.removed': 'Taken out.',
     'pause.on': 'Automatic approval is paused: every call asks.',
     'pause.next': 'Automatic approval is paused: every call asks from the next run on.',
     'pause.end': 'End the pause',

@@ -4,6 +4,7 @@ yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
   const en = {
     'queue.edit': 'Edit the waiting message',
     'queue.remove': 'Take it out',
+    'queue.removed': 'Taken out.',
     'queue.now': 'Send now',
     'queue.interrupt': 'Stop and send',
     'queue.interruptHint': 'Stops the run and sends this at once. Otherwise it is sent when the run has ended.',
@@ -20,6 +21,7 @@ yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
   const zh = {
     'queue.edit': '修改等待发送的消息',
     'queue.remove': '移出队列',
+    'queue.removed': '已移出队列。',
     'queue.now': '立即发送',
     'queue.interrupt': '停止并发送',
     'queue.interruptHint': '停止当前运行并立即发送；否则会在运行结束后发送。',

@@ -112,7 +112,6 @@ yaa.define('i18n/zh', [], () => {
 
     // notes over the composer
     'queue.label': '等待发送',
-    'queue.removed': '已移出队列。',
     'pause.on': '自动批准已暂停：每次调用都会询问。',
     'pause.next': '自动批准已暂停：从下一次运行起每次调用都会询问。',
     'pause.end': '结束暂停',

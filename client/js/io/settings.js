@@ -26,9 +26,9 @@ yaa.define('io/settings', [], () => {
     let address = storage?.getItem(BASE) || home
 
     /** @param {string} name @returns {any} */
-    function read(name) {
+    function read(name, place = storage) {
       try {
-        const value = JSON.parse(storage?.getItem(name) ?? '{}')
+        const value = JSON.parse(place?.getItem(name) ?? '{}')
         return value !== null && typeof value === 'object' ? value : {}
       } catch {
         return {}
@@ -77,22 +77,33 @@ yaa.define('io/settings', [], () => {
       if (kept || served) write(KEYS, keys)
     }
 
-    /** What is being written, where it cannot be stored, or is not to be: ~… is of this page alone. @type {Map<string, string>} */
-    const drafts = new Map()
+    /** What is being written in this tab; ~… is of this page alone. */
+    const drafts = new Map(Object.entries(read(DRAFTS, tab)))
+    /** Drafts of all tabs, the newest last; a page of before kept one a session. @returns {[string, string][]} */
+    const draftsOfAll = () => (({ all, ...before }) => all ?? Object.entries(before))(read(DRAFTS))
 
-    /** Keep the draft of a session; other tabs may write drafts too. @param {string} id @param {string} text */
+    /** What this tab has, or else what another one has left, which is this tab's then. @param {string} id @returns {string} */
+    function draft(id) {
+      const text = String(drafts.get(id) ?? draftsOfAll().findLast(([of]) => of === id)?.[1] ?? '')
+      if (text) drafts.set(id, text)
+      return text
+    }
+
+    /** Keep the draft of a session; what other tabs write there stays. @param {string} id @param {string} text */
     function setDraft(id, text) {
-      if (id === 'new') write(DRAFTS, text || undefined, tab)
-      const { [id]: _, ...others } = read(DRAFTS)
-      const all = Object.entries(text ? { ...others, [id]: text } : others).slice(-MOST_DRAFTS)
-      const stored = !id.startsWith('~') && write(DRAFTS, all.length ? Object.fromEntries(all) : undefined)
-      if (stored) drafts.delete(id)
-      else drafts.set(id, text)
+      const before = drafts.get(id)
+      drafts.set(id, text)
+      if (id.startsWith('~')) return
+      const own = [...drafts].filter(([of, words]) => (words || of === 'new') && !of.startsWith('~'))
+      write(DRAFTS, own.length ? Object.fromEntries(own) : undefined, tab)
+      const others = draftsOfAll().filter(([of, words]) => of !== id || words !== before)
+      const all = (text ? [...others, [id, text]] : others).slice(-MOST_DRAFTS)
+      write(DRAFTS, all.length ? { all } : undefined)
     }
 
     return {
       keepKey,
-      draft: (id) => String(drafts.get(id) ?? ((id === 'new' && tab?.getItem(DRAFTS)) || read(DRAFTS)[id]) ?? ''),
+      draft,
       setDraft,
       get: (name) => values[name],
       set(name, value) {

@@ -1,7 +1,7 @@
 // Notices over the composer: queued messages, a temporary session, approvals on hold. And the message queue: what is
 // written during a run is sent when that has ended well.
 
-yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'core/session', 'core/ids'], (dom, { t }, { toast }, { isBusy }, sessions, { uuid }) => {
+yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'core/session', 'core/ids'], (dom, { t }, { isBusy }, sessions, { uuid }) => {
   const { h, icon, list, text } = dom
   const FILE = /^<(?:file|resource) name="([^"]*)/
 
@@ -52,20 +52,14 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
     const next = new Map()
     const { sessionStore } = app
 
-    /** @param {Session} session @returns {{id: string, text: string, content: any}[]} */
-    const of = ({ ext }) => Object.entries(ext?.queue ?? {}).map(([id, content]) => ({ id, text: wordsOf(content), content }))
+    /** @param {Session} [session] @returns {{id: string, text: string, content: any}[]} */
+    const of = ({ ext } = app.current.session) => Object.entries(ext?.queue ?? {}).map(([id, content]) => ({ id, text: wordsOf(content), content }))
 
     /** @param {any} content text, or parts @param {import('./types').Entry} [entry] */
     const add = (content, entry = app.current) => sessionStore.queue(entry, uuid(), content)
 
-    /** @param {string} id @param {string} words '' takes it out */
-    function change(id, words) {
-      const entry = app.current
-      const old = of(entry.session).find((one) => one.id === id)
-      if (!old) return // it has been sent
-      sessionStore.queue(entry, id, words ? withWords(old.content, words) : undefined)
-      if (!words) toast(t('queue.removed'), { label: t('side.undo'), action: () => sessionStore.queue(entry, id, old.content) })
-    }
+    /** @param {string} id @param {any} [content] none takes it out @returns {() => any} puts it there again, whatever is shown then */
+    const put = (id, content, entry = app.current, old = entry.session.ext?.queue?.[id]) => (sessionStore.queue(entry, id, content), () => sessionStore.queue(entry, id, old))
 
     /** Say it at once; a run that is on is stopped first. @param {string} id */
     function sendNow(id) {
@@ -91,7 +85,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
       if (well) take(entry, of(entry.session)[0]?.id)
     }
 
-    return { of, add, change, sendNow, onEnd }
+    return { of, add, put, sendNow, onEnd }
   }
 
   /** What is written in a message, not what goes along (core/attachments). @param {any} part */
@@ -103,11 +97,5 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-
   /** What goes along with it, by name. @param {any[]} content */
   const filesOf = (content) => content.map((part) => FILE.exec(part.text)?.[1] ?? t('image.alt')).join(', ')
 
-  /** @param {any} content @param {string} words */
-  function withWords(content, words) {
-    if (!Array.isArray(content)) return words
-    return [{ type: 'text', text: words }, ...content.filter((part) => !isWords(part))]
-  }
-
-  return { noticesView, queueOf }
+  return { noticesView, queueOf, isWords }
 })

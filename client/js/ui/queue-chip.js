@@ -1,12 +1,12 @@
 // A message that waits to be sent, over the composer.
 
-yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }) => {
+yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notices', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { isWords }) => {
   /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
   function chipView(actions) {
     /** @type {any} */ let item = null
     const words = h('button.queue-words', { type: 'button', title: t('queue.edit'), onclick: edit })
     const now = h('button.button.small', { type: 'button', onclick: () => actions.queue.sendNow(item.id) })
-    const out = iconButton('x', t('queue.remove'), { onclick: () => actions.queue.change(item.id, '') })
+    const out = iconButton('x', t('queue.remove'), { onclick: () => change('') })
     const el = h('li.queue-item', null, icon('clock'), words, now, out)
 
     /** @param {any} next */
@@ -17,6 +17,14 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'i18n/late-parts'], ({ h, icon
       attr(now, 'title', item.live ? t('queue.interruptHint') : null)
     }
 
+    /** @param {string} words '' takes it out */
+    function change(words) {
+      const { id, content } = item
+      if (actions.queue.of().every((one) => one.id !== id)) return // it has been sent
+      const action = actions.queue.put(id, words ? withWords(content, words) : undefined)
+      if (!words) toast(t('queue.removed'), { label: t('side.undo'), action })
+    }
+
     function edit() {
       let over = false
       const end = (/** @type {boolean} */ keep) => {
@@ -24,7 +32,7 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'i18n/late-parts'], ({ h, icon
         over = true
         field.replaceWith(words)
         words.focus()
-        if (keep && field.value.trim()) actions.queue.change(item.id, field.value.trim())
+        if (keep && field.value.trim()) change(field.value.trim())
       }
       const field = h('textarea.input', { value: item.text, rows: 1, 'aria-label': t('queue.edit'), onblur: () => end(true), onkeydown })
       /** @param {KeyboardEvent} event */
@@ -41,6 +49,12 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'i18n/late-parts'], ({ h, icon
     }
 
     return { el, update }
+  }
+
+  /** @param {any} content @param {string} words */
+  function withWords(content, words) {
+    if (!Array.isArray(content)) return words
+    return [{ type: 'text', text: words }, ...content.filter((part) => !isWords(part))]
   }
 
   return { chipView }

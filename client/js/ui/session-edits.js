@@ -1,7 +1,7 @@
 // Changes of sessions that are made less often than something is said: ui/session-store loads them. Each is made under the
 // session's lock, of what is stored then.
 
-yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings'], ({ apply, isBeside }, { changesOf }) => {
+yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/session-settings'], (sessions, { apply, isBeside }, { changesOf }) => {
   /** @typedef {import('./types').Entry} Entry */
 
   /** @param {any} own what ui/session-store has */
@@ -42,6 +42,13 @@ yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings']
       note(entry, changesOf(entry.session, work))
       onChange(entry.session.id, true)
       return settle(entry, false, quiet)
+    }
+
+    /** Answers the server did not take are open again, so that they can be given anew. @param {Entry} entry */
+    function takeBack(entry) {
+      note(entry, sessions.answeredInterrupts(entry.session).map(({ id }) => ({ kind: 'answer', question: id, answer: null })))
+      onChange(entry.session.id, true)
+      return settle(entry)
     }
 
     /** @param {string} id @param {string} title */
@@ -137,7 +144,7 @@ yaa.define('ui/session-edits', ['core/session-changes', 'core/session-settings']
       return true
     }
 
-    return { edit, mark, amend, rename, change, remove, restore, takeFromSilent, hear }
+    return { takeBack, edit, mark, amend, rename, change, remove, restore, takeFromSilent, hear }
   }
 
   return { editsOf }

@@ -8,7 +8,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
   const [TRIES, MOMENT_MS] = [5, 40] // another tab may only store something
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
-  const LATE = ['edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'takeFromSilent', 'hear']
+  const LATE = ['takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'takeFromSilent', 'hear']
   const begun = () => ({ ...BEGUN, since: Date.now() })
   const NOTHING = { stamp: '', changes: /** @type {any[]} */ ([]), keys: /** @type {any[]} */ ([]) }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
@@ -262,7 +262,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       entry.state = end
       entry.elsewhere = !end
       if (end) {
-        takeBackRefused(entry)
+        if (end.error?.code === 'answer_invalid') late.takeBack(entry)
         // before it is drawn as a question
         for (const hook of hooks) hook.onRest(entry)
         onEnd(entry)
@@ -303,12 +303,6 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       // the stream saves the session before it sends it, so now it is in the list
       if (begins) changed(entry.session.id)
       else onChange(entry.session.id, true)
-    }
-
-    /** An answer the server did not take is open again, so that it can be given anew. @param {Entry} entry */
-    function takeBackRefused(entry) {
-      if (entry.state?.reason !== 'refused' || entry.state.error?.code !== 'answer_invalid') return
-      note(entry, sessions.answeredInterrupts(entry.session).map(({ id }) => ({ kind: 'answer', question: id, answer: null })))
     }
 
     /** @param {Entry} entry */

@@ -114,7 +114,7 @@ export interface Actions {
   /** an action of ui/branch-actions, by name */
   branch(name: string, ...rest: any[]): Promise<any>
   asking: Asking
-  queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
+  queue: App['queue']
   setTemporary(on: boolean): void
 }
 
