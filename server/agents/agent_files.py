@@ -84,7 +84,7 @@ def delete_agent(folder: Path, name: str) -> None:
 
 def _path(folder: Path, name: str) -> Path:
     if not definitions.NAME.fullmatch(name):
-        text = f"{name[:64]!r} is no name of an agent: 1 to 64 letters a-z, digits, _ or -"
+        text = f"{name[:64]!r} is no name of an agent: 1 to 64 letters A-Z, a-z, digits, _ or -"
         raise Problem("request_invalid", text)
     return folder / f"{name}.json"
 

@@ -194,7 +194,8 @@ class AgentRegistry:
             return copy, []
         brought = definitions.definition_of(session)
         theirs = isinstance(brought, dict) and brought.get("name") == name
-        unusable = any(name in self._files[folder] for folder in self._refresh(owner))
+        files = (each for folder in self._refresh(owner) for each in self._files[folder])
+        unusable = any(each.lower() == name.lower() for each in files)  # nor one that looks like it
         if theirs and not unusable:
             definition, left_out = definitions.narrow_definition(
                 _check_definition(name, brought), self._limits

@@ -245,7 +245,7 @@ class ClientExchange:
         what = "went silent" if self._body_begun else "sent no answer"
         what = f"{what} for {self._quiet():g} s"
         if whole <= silent:
-            what = f"was not done after {self._timeouts.total:g} s"
+            what = f"was not done after {round(self._timeouts.total or 0, 2):g} s"
         self._fail(ClientError("timeout", f"{self.connection.where} {what}"))
 
     def _deadlines(self) -> tuple[float, float]:

@@ -381,7 +381,8 @@ class RemoteAPI(BaseAPI):
     def failure(self, error: ClientError) -> Failure:
         """Return the failure that an error of the connection is."""
         code, retryable = _FAILURES[error.kind]
-        text = f"{self.provider.name}: {quote(error.message, self.provider.key)}"
+        text, name = quote(error.message, self.provider.key), self.provider.name
+        text = text if text.startswith(name) else f"{name}: {text}"  # a session's own is its host
         return Failure(code, text, retryable=retryable)
 
     def headers(self) -> dict[str, str]:

@@ -111,7 +111,7 @@ Error = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
 FILE_NAMED = re.compile(r"@(\S+\.(?:md|txt))")  # the whole text of a prompt that is in a file
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 DEFAULT = ("", "auto")  # other names of the server's default agent
 # Tools that the server needs to run a session, whichever tools an agent lists.
 MACHINERY = frozenset(("finish", "tool_detail", "context_reload", "context_retain", *PLANNING))
@@ -162,7 +162,7 @@ def read(name: str, value: Any) -> tuple[AgentDefinition, list[Error]]:
     same.
     """
     if not NAME.fullmatch(name):
-        said = "an agent's name has 1 to 64 letters a-z, digits, _ or -, a letter or digit first"
+        said = "an agent's name has 1 to 64 of A-Z, a-z, 0-9, _ and -, one of the first three first"
         return {}, [Misfit((), said).error()]
     if not isinstance(value, dict):
         return {}, [Misfit((), "expected an object with the keys of an agent").error()]

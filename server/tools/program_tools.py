@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..json_types import Json
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
 from ..schema.to_json import plain
@@ -173,7 +174,7 @@ class ObjectTool(Tool):
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
         """Call the object."""
         state, wall_s = call.session.get("ext", {}), call.limits["wall_s"]
-        return await self.objects.perform(self.thing, call.args, state, wall_s)
+        return await self.objects.perform(self.thing, call.args, state, wall_s, emit)
 
 
 class Objects:
@@ -183,10 +184,14 @@ class Objects:
         self._stuck: dict[int, int] = {}
 
     async def perform(
-        self, thing: BaseTool, args: dict[str, Any], state: dict[str, Any], wall_s: float
+        self, thing: BaseTool, args: Json, state: Json, wall_s: float, emit: Emit
     ) -> Outcome:
-        """Run a call for at most `wall_s` seconds and return its Outcome."""
+        """Run a call for at most `wall_s` seconds and return its Outcome.
+
+        `emit` gets each line that the tool logs, in the event loop.
+        """
         started, lines = time.monotonic(), list[str]()
+        loop = asyncio.get_running_loop()
         if self._stuck.get(id(thing), 0) >= MOST_STUCK:
             text = f"it is not called: {MOST_STUCK} earlier calls have not come back"
             return failure(text)
@@ -196,6 +201,8 @@ class Objects:
             if "log" not in message:
                 raise ToolError("a tool that runs in the server's process has no folder")
             lines.append(str(message["log"]))
+            if not task.done():  # a call that was given up may go on in its thread
+                loop.call_soon_threadsafe(emit, f"{lines[-1]}\n")
 
         function: Callable[[], Any] = partial(thing.execute, args)
         is_async = inspect.iscoroutinefunction(thing.execute)

@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
@@ -95,6 +95,16 @@ def offer_names() -> None:
     yaa = sys.modules.setdefault("yaa", types.ModuleType("yaa"))
     for thing in (tool, toolkit, Context, ToolError):
         setattr(yaa, thing.__name__, thing)
+    yaa.__dict__.setdefault("__getattr__", _refuse_name)
+
+
+def _refuse_name(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise ImportError(
+        f"a file of tools/ cannot use yaa.{name}: it has tool, toolkit, Context and ToolError."
+        " BaseTools are given to a program's BaseAgent, or by a file that defines tools()"
+    )
 
 
 def declarations(module: types.ModuleType) -> Iterator[ToolDeclaration]:
@@ -104,6 +114,9 @@ def declarations(module: types.ModuleType) -> Iterator[ToolDeclaration]:
             continue
         if isinstance(thing, type) and getattr(thing, KIT, None):
             yield from kit_declarations(thing)
+        elif isinstance(thing, type) and any(hasattr(each, MARK) for each in vars(thing).values()):
+            if not any(getattr(each, KIT, None) for each in thing.__subclasses__()):
+                yield ToolDeclaration(thing.__name__, thing, {})  # which is refused
         elif callable(thing) and (options := getattr(thing, MARK, None)) is not None:
             yield ToolDeclaration(options.get("name") or thing.__name__, thing, options)
 
@@ -146,6 +159,8 @@ def describe_declaration(said: ToolDeclaration) -> dict[str, Any]:
     Returns {name, description, parameters, returns, options, toolkit, stateful}, or {name, problem}
     if no schema can describe it.
     """
+    if isinstance(said.function, type):
+        return {"name": said.name, "problem": "it has methods with @tool; mark it with @toolkit"}
     body = inspect.unwrap(said.function)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
         return {"name": said.name, "problem": "it is a generator; return a list of what it yields"}

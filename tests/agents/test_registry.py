@@ -130,6 +130,10 @@ class Folder(Case):
         told = sorted(line.partition(":")[0] for line in self.agents.problems())
         self.assertEqual(told, ["agents/a b.json", "agents/broken.json", "agents/folder.json"])
 
+    def test_names_have_capitals(self) -> None:
+        self.write("MyAgent.json", {"description": "Mine."})
+        self.assertEqual(self.agents.resolve({"agent": "MyAgent"})["description"], "Mine.")
+
     def test_a_default_that_is_not_there_is_told(self) -> None:
         self.assertIn("there is no such agent", AgentRegistry(self.folder, "mine").problems()[0])
 
@@ -219,10 +223,11 @@ class Folder(Case):
             )
             self.assertNotEqual(found.get("policy", {}).get("shell"), "auto", name)
             self.assertEqual(remarks, [])
-        for name in ("Default", "MINE", "mine ", "mi\u200bne", "ｍine"):
+        codes = {"Default": "agent_unknown", "MINE": "agent_unknown"}
+        for name in (*codes, "mine ", "mi\u200bne", "ｍine"):
             brought = {"name": name, "policy": {"shell": "auto"}}
             problem = self.refused({"agent": name, "config": {"agent": brought}})
-            self.assertEqual(problem.code, "session_invalid", name)
+            self.assertEqual(problem.code, codes.get(name, "session_invalid"), name)
         with self.assertLogs("yaa.agents", "WARNING"):
             self.write("strict.json", '{"policy": {"shell": "deny"},}')
             brought = {"name": "strict"}

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from server.http.client import Client
+from server.http.client import Client, ClientError
 from server.json_types import Event
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
@@ -364,6 +364,17 @@ class Alike(Case):
                     self.assertEqual((end["code"], told["retryable"]), (code, retryable))
                     if "maximum" in words:
                         self.assertEqual(told["n_ctx"], 5)
+
+    async def test_a_host_is_named_once(self) -> None:
+        for name, told in (
+            ("127.0.0.1", "127.0.0.1:9 went silent"),
+            ("main", "main: 127.0.0.1:9 went silent"),
+        ):
+            with self.subTest(name):
+                async with serving(answer(b"")) as server:
+                    api = self.api(SPEAKERS[0], server, name=name)
+                error = api.failure(ClientError("timeout", "127.0.0.1:9 went silent"))
+                self.assertEqual(str(error), told)
 
     async def test_where_and_with_which_key(self) -> None:
         for speaker in SPEAKERS:

@@ -148,7 +148,7 @@ class Filled(unittest.TestCase):
 
 class Read(unittest.TestCase):
     def test_names(self) -> None:
-        for name in ("", "A", "a/b", "../a", ".a", "-a", "a" * 65, "a\n", "é"):
+        for name in ("", "_A", "a/b", "../a", ".a", "-a", "a" * 65, "a\n", "é"):
             self.assertTrue(agent_definition.read(name, {})[1], name)
         for name in ("a", "0-a_b", "a" * 64):
             self.assertEqual(agent_definition.read(name, {}), ({"name": name}, []))

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.tools.base import Tool, hints_of
 from server.tools.decorators import MARK, Context, tool, toolkit
-from server.tools.user_tools import declarations
+from server.tools.user_tools import declarations, describe_declaration
 
 from ..tooling.tools import ROOT
 
@@ -76,6 +76,24 @@ class Decorators(unittest.TestCase):
         kept = {each.name: each.options["keep"] for each in declarations(module)}
         self.assertEqual(kept, {"Kit_a": 2, "Kit_b": 0, "Other_a": None})
 
+    def test_a_class_without_its_mark_is_refused_by_name(self) -> None:
+        module = types.ModuleType("owned")
+        source = (
+            "class Shared:\n    @tool\n    def a(self): ...\n"
+            "@toolkit\nclass Kit(Shared): ...\n"
+            "class Forgotten:\n    @tool\n    def a(self): ...\n"
+            "class Plain:\n    def a(self): ...\n"
+        )
+        exec(source, module.__dict__ | {"tool": tool, "toolkit": toolkit}, module.__dict__)
+        for thing in vars(module).values():
+            if isinstance(thing, type):
+                thing.__module__ = "owned"
+        found = [describe_declaration(each) for each in declarations(module)]
+        self.assertEqual(
+            [(each["name"], "@toolkit" in each.get("problem", "")) for each in found],
+            [("Kit_a", False), ("Forgotten", True)],
+        )
+
 
 class Hints(unittest.TestCase):
     def test_what_follows(self) -> None:
@@ -104,6 +122,19 @@ class Imports(unittest.TestCase):
                 for name in ("decorators", "package_tools", "user_tools", "workspace")
             },
         )
+
+    def test_what_a_file_cannot_import_is_named_with_the_way_that_there_is(self) -> None:
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+            "from server.tools.user_tools import offer_names\n"
+            "offer_names()\n"
+            "from yaa import tool, Context\n"
+            "try:\n    from yaa import BaseTool\nexcept ImportError as error:\n    print(error)\n"
+        )
+        command = [sys.executable, "-I", "-S", "-c", code]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        self.assertIn("a file of tools/ cannot use yaa.BaseTool", told)
+        self.assertIn("tools()", told)
 
 
 class Contexts(unittest.TestCase):

@@ -36,10 +36,16 @@ class Case(unittest.IsolatedAsyncioTestCase):
     async def call(
         self, thing: Any, args: dict[str, Any] | None = None, wall_s: float = 60
     ) -> Outcome:
-        return await self.objects.perform(as_object(thing), args or {}, {"k": 1}, wall_s)
+        self.seen: list[Any] = []
+        return await self.objects.perform(
+            as_object(thing), args or {}, {"k": 1}, wall_s, self.seen.append
+        )
 
 
 class Calling(Case):
+    async def _set(self, event: threading.Event) -> None:
+        event.set()
+
     async def test_results(self) -> None:
         self.assertEqual((await self.call(Gives(lambda: {"é": (1, 2)}))).result, {"é": [1, 2]})
         failed = await self.call(Gives(object))
@@ -61,6 +67,17 @@ class Calling(Case):
 
         done = await self.call(add, {"a": 1})
         self.assertEqual((done.result, done.logs), (3, ("adding 1",)))
+        self.assertEqual(self.seen, ["adding 1\n"])
+
+        def wait(ctx: Context) -> bool:
+            """Return whether its line was seen while it ran."""
+            ctx.log("waiting")
+            seen = threading.Event()
+            asyncio.run_coroutine_threadsafe(self._set(seen), loop)
+            return seen.wait(60) and self.seen == ["waiting\n"]
+
+        loop = asyncio.get_running_loop()
+        self.assertIs((await self.call(wait)).result, True)
 
         def attach(ctx: Context) -> None:
             ctx.attach("/etc/passwd")

@@ -134,7 +134,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.agent.builtIn': 'built in',
   'host.agent.wrong': 'cannot be used',
   'host.agent.nameHint': 'The name of its file: a-z, digits, “_” and “-”.',
-  'host.agent.badName': 'Up to 64 letters a-z, digits, “_” and “-”.',
+  'host.agent.badName': 'Up to 64 letters A-Z or a-z, digits, “_” and “-”.',
   'host.agent.about': 'What it is for, in one line',
   'host.agent.prompt': 'What it is told',
   'host.agent.promptHint': 'A part of the system prompt; @file.md names a file beside it.',

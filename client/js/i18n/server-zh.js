@@ -134,7 +134,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.agent.builtIn': '内置',
   'host.agent.wrong': '无法使用',
   'host.agent.nameHint': '文件名：a-z、数字、“_”和“-”。',
-  'host.agent.badName': '最多 64 个字母 a-z、数字、“_”和“-”。',
+  'host.agent.badName': '最多 64 个字母 A-Z 或 a-z、数字、“_”和“-”。',
   'host.agent.about': '用途（一行）',
   'host.agent.prompt': '对它的说明',
   'host.agent.promptHint': '系统提示的一部分；@file.md 表示旁边的文件。',

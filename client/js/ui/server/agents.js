@@ -4,7 +4,7 @@ yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/serve
   { h, text }, { t }, { jsonField }, { textField, formOf, row, badge, confirm, small, listPart, problemLine, wordsOf }, { isObject },
 ) => {
   const OWN = ['description', 'systemPrompt', 'tools', 'provider', 'model']
-  const NAME = /^[a-z0-9_-]{1,64}$/
+  const NAME = /^[A-Za-z0-9_-]{1,64}$/
   /** @typedef {{name: string, built_in?: boolean, text?: string, revision?: string, agent?: any, problems?: string[]}} AgentFile */
 
   /** @param {AgentFile | undefined} file @returns {any} null: it cannot be read as an object */
