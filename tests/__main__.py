@@ -1,6 +1,7 @@
 """`python3 -m tests`: everything that is checked, from a fresh clone on, in one command.
 
-`python3 -m tests quick` runs the unit tests that need nothing and take a moment. The whole run
+`python3 -m tests quick` runs the unit tests that need nothing and take a moment, `python3 -m tests
+soak` what takes too long to wait for. The whole run
 makes its own environment (git-ignored, pinned, used again while the pins stay), runs every
 lane to its end whatever fails, and closes with what was not run and why. The exit code is 0 only
 when nothing failed. The unit tests need none of this: `python3 -m unittest discover -t . -s tests`.
@@ -9,13 +10,14 @@ when nothing failed. The unit tests need none of this: `python3 -m unittest disc
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from .tooling import environment, lanes, quick, tools
+from .tooling import environment, lanes, quick, soak, tools
 from .tooling.report import Console, Outcome, account
 
 
@@ -30,6 +32,9 @@ def main() -> int:
         return _measure(console) if options.measure else _quick(console)
     environment.prepare(console, offline=options.offline)
     chosen = [lane for lane in lanes.LANES if not options.only or lane.name in options.only]
+    if options.what == "soak":
+        parts = [each for each in soak.PARTS if not options.part or each.name in options.part]
+        chosen = [soak.lane(options.minutes, options.turn, parts)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         outcomes = lanes.run(chosen, console)
@@ -62,8 +67,14 @@ def _measure(console: Console) -> int:
 def _parse() -> argparse.Namespace:
     names = [lane.name for lane in lanes.LANES]
     parser = argparse.ArgumentParser(prog="python3 -m tests", description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=["all", "quick"], default="all")
+    parser.add_argument("what", nargs="?", choices=["all", "quick", "soak"], default="all")
     parser.add_argument("--measure", action="store_true", help="with quick: what it leaves out")
+    soaks = [each.name for each in soak.PARTS]
+    parser.add_argument("--part", nargs="+", metavar="PART", choices=soaks, help=", ".join(soaks))
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="of soak: none begins later"
+    )
+    parser.add_argument("--turn", type=int, default=0, help="of soak: its first part, and the seed")
     parser.add_argument("--only", nargs="+", metavar="LANE", choices=names, help=", ".join(names))
     parser.add_argument("--list", action="store_true", help="name the lanes and stop")
     parser.add_argument("--offline", action="store_true", help="install nothing")

@@ -12,7 +12,7 @@ from . import walks
 OTHER = {"server": {"discover": False, "limits": {"session": {"max_steps": 7}}}}
 
 
-class Accessibility(walks.Both):
+class Accessibility(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             yaa = stack.enter_context(Yaa({"server": {"discover": False}}))

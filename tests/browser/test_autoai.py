@@ -62,7 +62,7 @@ class Shop:
         self._http.server_close()
 
 
-class AutoAi(walks.Both):
+class AutoAi(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             model, app = stack.enter_context(Model()), stack.enter_context(Echo())

@@ -80,7 +80,7 @@ def search_service(stack: ExitStack) -> str:
     return f"http://127.0.0.1:{server.server_address[1]}"
 
 
-class Citations(walks.Both):
+class Citations(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             model = CitingModel(stack)

@@ -11,7 +11,7 @@ from ..tooling.relay import Relay
 from . import walks
 
 
-class Failures(walks.Both):
+class Failures(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             plain = {"server": {"discover": False}}

@@ -11,7 +11,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class History(walks.Both):
+class History(walks.OneEngine):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
             code = SignInCodes(yaa.home).make(yaa.key)

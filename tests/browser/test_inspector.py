@@ -17,7 +17,7 @@ def release(yaa: Yaa) -> None:
         (workspace / "go").touch()
 
 
-class Inspector(walks.Both):
+class Inspector(walks.OneEngine):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
             self.walk("inspector", browser, {"url": yaa.link}, {"go": lambda: release(yaa)})

@@ -36,7 +36,7 @@ class Pictures(unittest.TestCase):
                 self.assertEqual(next(chunks(data))[0], b"VP8X")
 
 
-class SavedSession(walks.Both):
+class SavedSession(walks.OneEngine):
     def check(self, browser: str) -> None:
         self.walk("saved-session", browser, {"url": kill_and_continue.PAGE.as_uri()})
 

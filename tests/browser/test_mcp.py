@@ -16,7 +16,7 @@ from .folder_servers import OrderedModel
 SCRIPT = str(Path(__file__).parents[1] / "tools" / "mcp_library.py")
 
 
-class Mcp(walks.Both):
+class Mcp(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-mcp-")))

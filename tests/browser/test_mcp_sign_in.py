@@ -17,7 +17,7 @@ from . import walks
 END_S = 30
 
 
-class SignIn(walks.Both):
+class SignIn(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))

@@ -12,7 +12,7 @@ from . import walks
 SMALL_ROOM = 4000  # tokens: enough for a short conversation with its tools, not for a long text
 
 
-class Modes(walks.Both):
+class Modes(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))

@@ -8,7 +8,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class Pause(walks.Both):
+class Pause(walks.OneEngine):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
             self.walk("pause", browser, {"url": yaa.link}, expected=expected)

@@ -13,7 +13,7 @@ from . import walks
 BOB = "the-key-of-bob-123456"
 
 
-class PeopleRuns(walks.Both):
+class PeopleRuns(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config: Any = peers.config(peers.start(stack, "tests.bench.provider"))

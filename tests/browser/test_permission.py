@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class PermissionModes(walks.Both):
+class PermissionModes(walks.OneEngine):
     def check(self, browser: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder).chmod(0o777)  # tools may have a user of their own

@@ -9,7 +9,7 @@ from . import walks
 from .test_server_settings import KEY, MODELS, KeyedModel, OwnServer
 
 
-class ServerPeople(walks.Both):
+class ServerPeople(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             model = KeyedModel(stack)

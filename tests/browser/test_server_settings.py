@@ -187,7 +187,7 @@ class OwnServer:
         }
 
 
-class ServerSettings(walks.Both):
+class ServerSettings(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             server, shared = OwnServer(stack), OwnServer(stack, SHARED)

@@ -11,7 +11,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class Branches(walks.Both):
+class Branches(walks.OneEngine):
     name = "branches"
 
     def check(self, browser: str) -> None:

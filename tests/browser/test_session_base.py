@@ -15,7 +15,7 @@ def refused(complaint: walks.Complaint) -> bool:
     return any(words in complaint["text"] for words in walks.REQUEST_FAILED)
 
 
-class SessionBase(walks.Both):
+class SessionBase(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             provider = peers.start(stack, "tests.bench.provider")

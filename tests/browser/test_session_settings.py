@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class SessionSettings(walks.Both):
+class SessionSettings(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))

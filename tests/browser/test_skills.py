@@ -63,7 +63,7 @@ class SkillServer:
         return (self.home / "skills" / name / "SKILL.md").read_text()
 
 
-class Skills(walks.Both):
+class Skills(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             server = SkillServer(stack)

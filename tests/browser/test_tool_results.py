@@ -16,7 +16,7 @@ from . import walks
 MCP = tools.ROOT / "tests" / "tools" / "mcp_server.py"
 
 
-class ToolResults(walks.Both):
+class ToolResults(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-mcp-")))

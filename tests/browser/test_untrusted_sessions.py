@@ -9,7 +9,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class UntrustedSessions(walks.Both):
+class UntrustedSessions(walks.OneEngine):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa, tempfile.TemporaryDirectory() as folder:
             job = {"url": yaa.link, "server": yaa.url, "key": yaa.key, "folder": folder}

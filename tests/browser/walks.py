@@ -2,8 +2,9 @@
 
 One browser of each kind serves all walks of this process, each in a context of its own (host.mjs);
 for the walks that watch requests there is another Firefox, which tells of them.
-A test is a `Both`: its `check` is called once for each browser. Import this module, and not the
-class, or unittest takes it for a test of yours.
+A test is a `Both`: its `check` is called once for each browser. The walks of a `OneEngine` show
+what engines have in common: in Firefox they are part of `python3 -m tests soak`. Import this
+module, and not the classes, or unittest takes them for tests of yours.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tooling import patience, tools
+from ..tooling.soak import SECOND_ENGINE
 
 FOLDER = tools.ROOT / "tests" / "browser"
 SHOTS = tools.CACHE / "screenshots"
@@ -49,9 +51,10 @@ class Walked:
 
 
 class Both(unittest.TestCase):
-    """A walk in two browsers."""
+    """A walk in two browsers: of storage, files, frames, keys, media, workers, locks or streams."""
 
     maxDiff = None
+    one_engine = False
 
     def check(self, browser: str) -> None:
         raise NotImplementedError
@@ -77,7 +80,17 @@ class Both(unittest.TestCase):
 
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox(self) -> None:
+        in_soak = SECOND_ENGINE in os.environ
+        if self.one_engine is not in_soak:
+            where = "the suite" if in_soak else "`python3 -m tests soak`"
+            self.skipTest(f"Firefox walks it in {where}")
         self.check("firefox")
+
+
+class OneEngine(Both):
+    """A walk that the suite does in Chromium alone."""
+
+    one_engine = True
 
 
 def failed(complaint: Complaint) -> bool:

@@ -1,0 +1,81 @@
+"""`python3 -m tests soak`: what takes too long for the suite, in parts that run one after another.
+
+`--minutes` ends it: no part begins after them. `--turn` chooses which part is the first, so that
+runs with the numbers 0, 1, 2 … play all parts in turns, and it is the seed of what is random.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import lanes, tools
+from .lanes import Lane
+from .report import Console, Outcome, Skip
+
+SECOND_ENGINE = "YAA_SECOND_ENGINE"  # set: walks that need one engine run in the second (walks.py)
+WALKS = "walks in Firefox"
+SILENCE_S = 1_800
+
+
+class Part(NamedTuple):
+    """A module with its arguments. `{turn}` in them is the seed; `env` is set for it."""
+
+    name: str
+    command: str
+    env: dict[str, str] = {}
+
+
+PARTS = (
+    Part(WALKS, ""),
+    *(Part(f"fuzz {each}", f"-m tests.fuzz {each} --seconds 120 --seed {{turn}}")
+      for each in ("parser", "intake", "mcp", "answers")),
+    Part("chaos", "-m tests.chaos --runs 60 --seed {turn}"),
+    Part("chaos, unasked", "-m tests.chaos --unasked --runs 60 --seed {turn}"),
+    Part("simulator", "-m tests.chaos.simulator --share 1/400 --seed {turn}"),
+    Part("simulator, random", "-m tests.chaos.simulator --share 1/9999 --random 200 --seed {turn}"),
+    Part("cuts", "-m tests.chaos.cuts --cuts 500 --seed {turn}"),
+    Part("files", "-m tests.chaos.files --stories 8 --seed {turn}"),
+    Part("file simulator", "-m tests.chaos.file_simulator --stories 200 --seed {turn}"),
+    Part("scarcity", "-m tests.chaos.scarcity --stride 7"),
+    Part("unwritable", "-m tests.chaos.unwritable --stride 7"),
+    Part("crowd", "-m tests.chaos.crowd --minutes 4 --seed {turn}"),
+    Part("streams", "-m tests.chaos.soak --seconds 60 --seed {turn}"),
+    Part("bad line", "-m tests.browser.bad_line chromium --walk --seconds 120 --seed {turn}"),
+    Part("two tabs", "node --test tests/client/two-tabs.test.js",
+         {"STORIES": "3000", "SEED": "{turn}"}),
+    Part("bench", "-m tests.bench"),
+)  # fmt: skip
+
+
+def lane(minutes: float = math.inf, turn: int = 0, parts: Sequence[Part] = PARTS) -> Lane:
+    """A lane of the parts, beginning with that of the turn."""
+    first = turn % len(parts)
+    end = time.monotonic() + 60 * minutes
+
+    def run(console: Console, outcome: Outcome, limit_s: float) -> None:
+        for part in [*parts[first:], *parts[:first]]:
+            if time.monotonic() >= end:
+                why = f"{minutes:g} minutes were over: run `python3 -m tests soak --part NAME`"
+                outcome.skips.append(Skip(part.name, why))
+                continue
+            console.line("soak", f"begins: {part.name}")
+            _play(part, turn, console, outcome, limit_s)
+
+    return Lane("soak", f"what takes long, from part {first + 1} on", lambda: [run], SILENCE_S)
+
+
+def _play(part: Part, turn: int, console: Console, outcome: Outcome, limit_s: float) -> None:
+    if part.name == WALKS:
+        os.environ[SECOND_ENGINE] = "1"
+        lanes.run_suite(console, outcome, limit_s, lanes.modules("browser"), r"\.test_firefox$")
+        del os.environ[SECOND_ENGINE]
+        return
+    words = part.command.format(turn=turn).split()
+    program = words.pop(0) if words[0] == "node" else ""
+    env = [f"{name}={value.format(turn=turn)}" for name, value in part.env.items()]
+    start = [program] if program else [str(tools.python()), "-W", "error"]
+    lanes.expect_zero(console, outcome, limit_s, part.name, ["env", *env, *start, *words])
