@@ -167,7 +167,7 @@ class AdapterAPI(OpenAIAPI):
         super().__init__(provider, client, peer)
         self._adapter = adapter
 
-    async def _attempt(
+    async def _answer(
         self, make: Callable[[], ModelCall], left: float | None
     ) -> AsyncGenerator[Event, None]:
         """See RemoteAPI."""
