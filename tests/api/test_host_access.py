@@ -180,11 +180,6 @@ class Openings(unittest.TestCase):
             ({"serverUrl": "http://10.0.0.1"}, ["url"]),
             ({**url, "oauth": machine}, ["oauth.assertionFile"]),
             ({**url, "auth": machine}, ["oauth.assertionFile"]),
-            (
-                {**url, "oauth": {"grant": "client_credentials", "privateKeyFile": "/k"}
-                 | {"client_id": "c"}},
-                ["oauth.privateKeyFile"],
-            ),
             ({**url, "oauth": {"issuer": "https://10.0.0.1"}}, ["oauth.issuer"]),
             ({**url, "oauth": True, "headers": {"A": "b"}, "trust": True}, []),
         ):  # fmt: skip

@@ -209,11 +209,10 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
         mcp, main = ["server", "mcpServers", "x"], ["server", "providers", "x"]
         url = {"url": "https://8.8.8.8/mcp"}
         file = {"grant": "jwt_bearer", "clientId": "c", "assertionFile": "/etc/passwd"}
-        key = {"grant": "client_credentials", "clientId": "c", "privateKeyFile": "/srv/key"}
         inner = "http://127.0.0.1:9200"
         attacks: list[tuple[list[str], Any]] = [
             (mcp, {**url, "oauth": file}),
-            (mcp, {**url, "auth": key}),
+            (mcp, {**url, "auth": file}),
             (mcp, {"httpUrl": inner}),
             (mcp, {"serverUrl": "https://10.0.0.1"}),
             (mcp, {**url, "oauth": {"issuer": "https://192.168.0.1"}}),

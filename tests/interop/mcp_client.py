@@ -102,7 +102,7 @@ def context() -> dict[str, Any]:
 
 
 def settings(folder: Path) -> dict[str, Any]:
-    """The client that the scenario has registered, or none. Its key and tokens are files."""
+    """The client that the scenario has registered, or none. Its tokens are files."""
     told, found = context(), {}
     if "client_id" not in told:
         return {"clientMetadataUrl": DOCUMENT}
@@ -110,7 +110,6 @@ def settings(folder: Path) -> dict[str, Any]:
     if "client_secret" in told:
         found["clientSecret"] = told["client_secret"]
     for key, name in (
-        ("private_key_pem", "privateKeyFile"),
         ("valid_jwt", "assertionFile"),
         ("idp_id_token", "assertionFile"),
     ):

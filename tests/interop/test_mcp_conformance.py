@@ -33,6 +33,8 @@ SKIPPED = {
     "request-metadata": ["declares valid roots capability", "declares valid sampling capability"],
     "http-standard-headers": ["on initialize request", "on notifications/initialized request"],
 }
+# Tokens that are bound to a key, and clients that sign in with one: not built.
+NOT_BUILT = ("auth/dpop", "auth/dpop-nonce", "auth/client-credentials-jwt")
 # Those of every revision, and of the extensions.
 SIGN_IN = (
     *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd"),
@@ -43,8 +45,7 @@ SIGN_IN = (
     *("offline-access-scope", "offline-access-not-supported", "authorization-server-migration"),
     *("iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer"),
     *("iss-unexpected", "iss-normalized", "metadata-issuer-mismatch", "client-credentials-basic"),
-    *("client-credentials-jwt", "enterprise-managed-authorization", "wif-jwt-bearer"),
-    *("dpop", "dpop-nonce"),
+    *("enterprise-managed-authorization", "wif-jwt-bearer"),
 )
 
 
@@ -73,11 +74,11 @@ class Conformance(unittest.TestCase):
             command = f"{sys.executable} -m tests.interop.in_turn {folder}/turn {CLIENT}"
             more = ("--timeout", patient, "-o", folder, "--command", command)
             code, said = self.run_suite("client", *chosen, *more)
-            self.assertEqual(code, 0, said[-3000:])
             found = {}
             for file in Path(folder).rglob("checks.json"):
                 name = re.sub(r"-\d{4}-\d\d-[\dTZ-]+$", "", str(file.parent.relative_to(folder)))
                 found[name] = json.loads(file.read_text())
+            self.assertEqual(bool(code), any(name in found for name in NOT_BUILT), said[-3000:])
             return found
 
     @tools.needs(CONFORMANCE)
@@ -108,7 +109,8 @@ class Conformance(unittest.TestCase):
         _, _, listed = said.partition("Client scenarios")
         listed, _, _ = listed.partition("\n\n")
         names = re.findall(r"^ +- (\S+)", listed, re.MULTILINE)
-        self.assertEqual(sorted(names), sorted([*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)]))
+        built = [*SCENARIOS, *(f"auth/{name}" for name in SIGN_IN)]
+        self.assertEqual(sorted(names), sorted([*built, *NOT_BUILT]))
 
 
 if __name__ == "__main__":

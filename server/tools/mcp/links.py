@@ -452,7 +452,7 @@ class HttpLink:
             fields["Mcp-Session-Id"] = self._session
         wait, first = Timeouts(connect=10), None
         for _ in range(MAX_MOVES):
-            token = await self.access.headers(method, self._url) if self.access else {}
+            token = await self.access.headers() if self.access else {}
             first = token.get("Authorization", "") if first is None else first
             response = await self._client.request(
                 method, self._url, {**fields, **token}, body, timeouts=wait, resendable=False

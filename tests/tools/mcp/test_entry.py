@@ -61,8 +61,9 @@ REFUSED: list[tuple[Json, str]] = [
     ({"url": "http://x", "oauth": {"clientID": "a"}}, "clientID"),
     ({"url": "http://x", "oauth": "yes"}, "oauth is neither true, false nor an object"),
     ({"url": "http://x", "oauth": {"issuer": "http://as.example"}}, "a sign-in wants https"),
-    ({"url": "http://x", "oauth": {"privateKeyFile": "a"}}, "for grants without a person"),
-    ({"url": "http://x", "oauth": {"grant": "client_credentials"}}, "wants clientId, and"),
+    ({"url": "http://x", "oauth": {"assertionFile": "a"}}, "for grants without a person"),
+    ({"url": "http://x", "oauth": {"privateKeyFile": "a"}}, "privateKeyFile"),
+    ({"url": "http://x", "oauth": {"grant": "client_credentials"}}, "wants clientId and"),
     ({"url": "http://x", "oauth": {"grant": "jwt_bearer"}}, "wants assertionFile"),
     (
         {"url": "http://x", "oauth": {"grant": "identity_assertion", "assertionFile": "a"}},

@@ -15,9 +15,7 @@ from ....http.client import Client, Response
 from ....json_types import Json
 from ....telemetry import log
 from ..peer import LinkError, SignInNeeded
-from . import dpop
 from .discovery import Web, find_resource
-from .es256 import SigningKey
 from .grants import ClientId, GrantError, Tokens, auth_method, read_tokens, refusal, token_request
 from .machine import program_tokens
 from .metadata import (
@@ -30,12 +28,11 @@ from .metadata import (
     safe_url,
     scopes_in,
 )
-from .settings import SIGNED, OAuthSettings
+from .settings import OAuthSettings
 from .store import TokenStore
 
 TOKEN_KEYS = ("access_token", "refresh_token", "renew_at")
 TEMPORARY = ("temporarily_unavailable", "server_error", "slow_down")
-NONCE = "use_dpop_nonce"
 UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client")
 FORMER = 4  # replaced secrets that are still masked
 
@@ -46,8 +43,8 @@ class Access:
     """The tokens for the MCP server at `url`, as all processes of this home folder share them.
 
     The record on disk has: url, issuer, resource, token_endpoint, client, access_token,
-    refresh_token, renew_at, dpop_key, scopes (asked for or granted), wanted (scopes for the next
-    sign-in), registrations. `clock`: seconds since 1970.
+    refresh_token, renew_at, scopes (asked for or granted), wanted (scopes for the next sign-in),
+    registrations. `clock`: seconds since 1970.
     """
 
     def __init__(
@@ -67,7 +64,6 @@ class Access:
         self._stamp: tuple[int, int] | None = None
         self._former: list[str] = []
         self._news = False
-        self._nonce = ""  # that the MCP server wants in the next proof
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # -- what is known ----------------------------------------------------------------------------
@@ -108,11 +104,10 @@ class Access:
 
     # -- requests to the MCP server ---------------------------------------------------------------
 
-    async def headers(self, method: str, url: str) -> dict[str, str]:
+    async def headers(self) -> dict[str, str]:
         """Return the header of a request, {} before a sign-in. An expired token is renewed first.
 
-        If that fails the old token is sent: the server decides. A token that is bound to a key goes
-        with a proof for this method and address.
+        If that fails the old token is sent: the server decides.
         """
         record = self.record
         if record.get("refresh_token") and record.get("renew_at", 0) <= self.clock():
@@ -121,12 +116,7 @@ class Access:
             except OAuthError as error:
                 logger.warning("a token was not renewed: %s", error)
         token = self.record.get("access_token")
-        if not token:
-            return {}
-        if (key := self._key()) is None:
-            return {"Authorization": f"Bearer {token}"}
-        shown = dpop.proof(key, method, url, self.clock(), self._nonce, token)
-        return {"Authorization": f"DPoP {token}", "DPoP": shown}
+        return {"Authorization": f"Bearer {token}"} if token else {}
 
     async def renew(self, response: Response, sent: Mapping[str, str], *, again: bool) -> bool:
         """Return whether to repeat a request that was answered with 401 or 403.
@@ -146,10 +136,6 @@ class Access:
         record, challenge = self.record, read_challenge(response.headers)
         if (token := record.get("access_token")) and token != sent and not again:
             return True  # renewed meanwhile
-        nonce = response.headers.get("dpop-nonce", "")
-        if token and challenge and challenge.get("error") == NONCE and nonce != self._nonce:
-            self._nonce = nonce
-            return True
         resource = await find_resource(self.web, self.url, challenge or {})
         if challenge is None and resource is None and not token:
             return False
@@ -220,7 +206,7 @@ class Access:
             }
             try:
                 tokens = await self.request_tokens(
-                    record["token_endpoint"], self.token_client(), fields, self._key()
+                    record["token_endpoint"], self.token_client(), fields
                 )
             except GrantError as error:
                 if error.code in TEMPORARY:
@@ -238,39 +224,19 @@ class Access:
                 return
             self.save_tokens(*await program_tokens(self, resource))
 
-    async def request_tokens(
-        self,
-        url: str,
-        client: ClientId,
-        fields: Mapping[str, str],
-        key: SigningKey | None = None,
-    ) -> Tokens:
-        """Return the tokens that a token endpoint sends. Raises GrantError, OAuthError.
-
-        `key`: that the tokens are to be bound to.
-        """
+    async def request_tokens(self, url: str, client: ClientId, fields: Mapping[str, str]) -> Tokens:
+        """Return the tokens that a token endpoint sends. Raises GrantError, OAuthError."""
         url = safe_url(url, "token_endpoint")
         headers, body = token_request(client, fields)
-        nonce = ""
-        for _ in range(2):  # the server may want a nonce in the proof
-            proof = {"DPoP": dpop.proof(key, "POST", url, self.clock(), nonce)} if key else {}
-            status, document = await self.web.post(url, {**headers, **proof}, body)
-            nonce = self.web.nonce
-            if not (key and nonce and document.get("error") == NONCE):
-                break
+        status, document = await self.web.post(url, headers, body)
         if status >= 300 or "error" in document:
             raise refusal(document)
-        return read_tokens(document, self.clock(), keyed=key is not None)
-
-    def _key(self) -> SigningKey | None:
-        """Return the key that the tokens of the record are bound to, None if they are not."""
-        return dpop.read_key(str(self.record.get("dpop_key") or ""))
+        return read_tokens(document, self.clock())
 
     def own_client(self, accepted: tuple[str, ...] | None) -> ClientId:
         """Return the client of the configuration."""
         given = self.settings
-        signs = SIGNED if given.private_key_file and not given.client_secret else ""
-        method = given.method or signs or auth_method(accepted, None, given.client_secret)
+        method = given.method or auth_method(accepted, None, given.client_secret)
         return ClientId(given.client_id, given.client_secret, method)
 
     def token_client(self) -> ClientId:
@@ -284,15 +250,10 @@ class Access:
 
     # -- the record -------------------------------------------------------------------------------
 
-    def save_tokens(self, record: Json, tokens: Tokens, key: SigningKey | None = None) -> None:
-        """Put new tokens into the record. If they cannot be written they are used until the end.
-
-        `key`: a new one that they may be bound to.
-        """
+    def save_tokens(self, record: Json, tokens: Tokens) -> None:
+        """Put new tokens into the record. If they cannot be written they are used until the end."""
         kept = {key: value for key, value in record.items() if key not in ("renew_at", "wanted")}
         told = {**kept, "url": self.url, "access_token": tokens.access}
-        if key is not None and tokens.bound:
-            told["dpop_key"] = dpop.key_text(key)
         if tokens.refresh:
             told["refresh_token"] = tokens.refresh
         if tokens.renew_at < float("inf"):

@@ -44,7 +44,6 @@ class Web:
         self._url = url
         self._hosts = {urlsplit(each).hostname for each in (url, *trusted) if each}
         self._limited: bool | None = None  # whether other hosts must be public
-        self.nonce = ""
 
     async def get(self, url: str) -> Json | None:
         """Return the JSON object at an address; None if there is none. Raises OAuthError."""
@@ -66,8 +65,7 @@ class Web:
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Json]:
         """Return status and document of the answer to a POST; {} for what is not JSON.
 
-        A redirect is an error, as the body has secrets. Raises OAuthError. `nonce` is set if the
-        server wants one in the next proof (RFC 9449 section 8).
+        A redirect is an error, as the body has secrets. Raises OAuthError.
         """
         status, document, _ = await self._ask("POST", url, headers, body)
         if status in MOVED:
@@ -104,7 +102,6 @@ class Web:
                     resendable=False,
                 )
                 async with response:
-                    self.nonce = response.headers.get("dpop-nonce", "")
                     moved = response.status in MOVED and response.headers.get("location", "")
                     document = None if moved else await _object_of(response)
                     return response.status, document, moved or ""

@@ -57,7 +57,6 @@ class Tokens:
     refresh: str = field(default="", repr=False)
     renew_at: float = math.inf
     scopes: tuple[str, ...] | None = None  # None: those that were asked for
-    bound: bool = False  # to a key, see dpop.py
 
 
 # -- authorization --------------------------------------------------------------------------------
@@ -145,23 +144,19 @@ def token_request(client: ClientId, fields: Mapping[str, str]) -> tuple[dict[str
     return headers, urlencode(sent).encode()
 
 
-def read_tokens(document: Json, now: float, *, keyed: bool = False) -> Tokens:
-    """Return the tokens of a successful answer at `now`, seconds since 1970. Raises OAuthError.
-
-    `keyed`: the request proved that there is a key, so the token may be bound to it.
-    """
+def read_tokens(document: Json, now: float) -> Tokens:
+    """Return the tokens of a successful answer at `now`, seconds since 1970. Raises OAuthError."""
     access, refresh = document.get("access_token"), document.get("refresh_token")
     kind = document.get("token_type")
     if not isinstance(access, str) or not _TOKEN.fullmatch(access):
         raise OAuthError("the authorization server sent no usable access token")
-    if not isinstance(kind, str) or kind.lower() not in ("bearer", *(("dpop",) if keyed else ())):
+    if not isinstance(kind, str) or kind.lower() != "bearer":
         raise OAuthError(f"the authorization server sent a token of the type {str(kind)[:40]!r}")
     if not isinstance(refresh, str) or not _TOKEN.fullmatch(refresh):
         refresh = ""
     scope = document.get("scope")
     scopes = scopes_in(scope) if isinstance(scope, str) else None
-    renew_at, bound = _renewal(document.get("expires_in"), now), kind.lower() == "dpop"
-    return Tokens(access, refresh, renew_at, scopes, bound)
+    return Tokens(access, refresh, _renewal(document.get("expires_in"), now), scopes)
 
 
 def _renewal(lifetime: Any, now: float) -> float:

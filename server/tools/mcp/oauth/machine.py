@@ -1,6 +1,6 @@
 """Fetch the tokens of a program: nobody signs in.
 
-`client_credentials` proves itself with a secret or a signed assertion (RFC 7523 section 2.2).
+`client_credentials` proves itself with a secret.
 `jwt_bearer` hands over an assertion that the platform wrote into a file, as for workloads of
 a cluster (RFC 7523 section 2.1). `identity_assertion` has the identity provider of a company turn
 a person's ID token into an assertion first (RFC 8693, draft-ietf-oauth-identity-assertion-authz).
@@ -9,23 +9,19 @@ Nothing is tried again: a refused assertion stays refused.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ....json_types import Json
 from .discovery import Web, find_issuer
-from .es256 import SigningKey, read_pem
 from .grants import ClientId, Tokens, refusal, token_request
 from .metadata import Issuer, OAuthError, Resource, first_issuer, scopes_in
-from .settings import CLIENT, JWT_BEARER, SIGNED, OAuthSettings, read_file
+from .settings import CLIENT, JWT_BEARER, OAuthSettings, read_file
 
 BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
-ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
-VALID_S = 60  # of a signed assertion
 
 
 class Access(Protocol):
@@ -40,20 +36,13 @@ class Access(Protocol):
         """Return the client of the configuration."""
         ...
 
-    async def request_tokens(
-        self, url: str, client: ClientId, fields: Mapping[str, str], key: SigningKey | None = None
-    ) -> Tokens:
+    async def request_tokens(self, url: str, client: ClientId, fields: Mapping[str, str]) -> Tokens:
         """Return the tokens that a token endpoint sends."""
         ...
 
 
-async def program_tokens(
-    access: Access, resource: Resource | None
-) -> tuple[Json, Tokens, SigningKey | None]:
-    """Return what the record should say of new tokens, the tokens, and a key they may be bound to.
-
-    Raises OAuthError.
-    """
+async def program_tokens(access: Access, resource: Resource | None) -> tuple[Json, Tokens]:
+    """Return what the record should say of new tokens, and the tokens. Raises OAuthError."""
     if resource is None:
         raise OAuthError("it has no metadata that names its authorization server")
     settings = access.settings
@@ -62,8 +51,6 @@ async def program_tokens(
     scopes = settings.scopes or scopes_in(access.challenge.get("scope", "")) or resource.scopes
     client = access.own_client(issuer.auth_methods)
     fields = {"scope": " ".join(scopes), "resource": resource.resource}
-    if client.method == SIGNED:
-        fields |= _client_assertion(settings, client, issuer, access.clock())
     if settings.grant == CLIENT:
         fields["grant_type"] = "client_credentials"
     else:
@@ -72,21 +59,9 @@ async def program_tokens(
         if settings.grant != JWT_BEARER:
             assertion = await _exchanged(access, assertion, issuer, fields)
         fields["assertion"] = assertion
-    key = SigningKey.new() if issuer.binds_tokens and access.challenge.get("dpop") else None
-    tokens = await access.request_tokens(issuer.token_endpoint, client, fields, key)
+    tokens = await access.request_tokens(issuer.token_endpoint, client, fields)
     told = {"issuer": issuer.issuer, "resource": resource.resource, "scopes": list(scopes)}
-    return told, tokens, key
-
-
-def _client_assertion(
-    settings: OAuthSettings, client: ClientId, issuer: Issuer, now: float
-) -> dict[str, str]:
-    """Return the fields with which a client proves that it has its private key."""
-    key = read_pem(read_file(settings.private_key_file, "privateKeyFile"))
-    times = {"iat": int(now), "exp": int(now) + VALID_S}
-    claims = {"iss": client.id, "sub": client.id, "aud": issuer.issuer, **times}
-    signed = key.jwt({"typ": "JWT"}, {**claims, "jti": secrets.token_urlsafe(16)})
-    return {"client_assertion_type": ASSERTION, "client_assertion": signed}
+    return told, tokens
 
 
 async def _exchanged(access: Access, id_token: str, issuer: Issuer, fields: dict[str, str]) -> str:

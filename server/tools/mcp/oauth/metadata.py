@@ -18,7 +18,6 @@ from ....json_types import Json
 
 MAX_CHALLENGE = 8_192  # characters of a WWW-Authenticate header that are read
 MAX_URL = 2_048
-SCHEMES = ("bearer", "dpop")
 MAX_SCOPES = 100
 
 _PIECE = re.compile(
@@ -52,10 +51,9 @@ class OAuthError(Exception):
 
 
 def bearer_challenge(header: str) -> dict[str, str] | None:
-    """Return the parameters of a `Bearer` or `DPoP` challenge in WWW-Authenticate; None if none.
+    """Return the parameters of a `Bearer` challenge in WWW-Authenticate; None if none.
 
-    Names are lower-case. The first of repeated parameters counts. `dpop` is there if the server
-    takes tokens that are bound to a key.
+    Names are lower-case. The first of repeated parameters counts.
     """
     found: dict[str, str] | None = None
     scheme, at, header = "", 0, header[:MAX_CHALLENGE]
@@ -63,10 +61,9 @@ def bearer_challenge(header: str) -> dict[str, str] | None:
         at = piece.end()
         if piece["scheme"]:
             scheme = piece["scheme"].lower()
-            if scheme in SCHEMES:
+            if scheme == "bearer":
                 found = {} if found is None else found
-                found |= {"dpop": "yes"} if scheme == "dpop" else {}
-        elif scheme in SCHEMES and found is not None:
+        elif scheme == "bearer" and found is not None:
             found.setdefault(piece["name"].lower(), _unquoted(piece["value"]))
     return found
 
@@ -165,7 +162,7 @@ class Issuer:
     """An authorization server. `auth_methods`: None if it does not say.
 
     sends_iss: its responses name it (RFC 9207). takes_urls: a client id may be the address of a
-    metadata document. scopes: those that it offers. binds_tokens: to a key for ES256 (RFC 9449).
+    metadata document. scopes: those that it offers.
     """
 
     issuer: str
@@ -176,7 +173,6 @@ class Issuer:
     scopes: tuple[str, ...] = ()
     sends_iss: bool = False
     takes_urls: bool = False
-    binds_tokens: bool = False
 
 
 def read_resource(document: Json, url: str) -> Resource:
@@ -210,7 +206,6 @@ def read_issuer(document: Json, issuer: str, *, interactive: bool = True) -> Iss
     page = document.get("authorization_endpoint")
     registers = document.get("registration_endpoint")
     accepts = document.get("token_endpoint_auth_methods_supported")
-    proofs = document.get("dpop_signing_alg_values_supported")
     return Issuer(
         str(document["issuer"]),
         safe_url(page, "authorization_endpoint") if interactive else "",
@@ -220,7 +215,6 @@ def read_issuer(document: Json, issuer: str, *, interactive: bool = True) -> Iss
         scopes_in(document.get("scopes_supported")),
         document.get("authorization_response_iss_parameter_supported") is True,
         document.get("client_id_metadata_document_supported") is True,
-        isinstance(proofs, list) and "ES256" in proofs,
     )
 
 

@@ -16,8 +16,7 @@ from .metadata import MISCONFIGURED, OAuthError, safe_url, scopes_in
 
 CODE, CLIENT = "authorization_code", "client_credentials"
 JWT_BEARER, IDENTITY = "jwt_bearer", "identity_assertion"
-SIGNED = "private_key_jwt"
-METHODS = ("none", "client_secret_basic", "client_secret_post", SIGNED)
+METHODS = ("none", "client_secret_basic", "client_secret_post")
 MAX_SECRET_FILE = 64 * 1024  # bytes
 SETTINGS = object_of(
     {
@@ -26,7 +25,7 @@ SETTINGS = object_of(
         **dict.fromkeys(("clientMetadataUrl", "issuer"), ADDRESS),
         "scope": either(TEXT, list_of(TEXT, "a list")),
         "grant": one_of(CODE, CLIENT, JWT_BEARER, IDENTITY),
-        **dict.fromkeys(("privateKeyFile", "assertionFile"), PATH),
+        "assertionFile": PATH,
         "identityProvider": object_of(
             {"tokenEndpoint": ADDRESS, "clientId": TEXT}, ("tokenEndpoint", "clientId"), closed=True
         ),
@@ -61,7 +60,6 @@ class OAuthSettings:
     grant: str = CODE
     method: str = ""
     callback_port: int = 0
-    private_key_file: str = ""
     assertion_file: str = ""
     provider_url: str = ""  # of the identity provider: its token endpoint
     provider_client: str = ""
@@ -90,7 +88,6 @@ def read_settings(written: Any) -> OAuthSettings | None:
         found.get("grant", CODE),
         found.get("tokenAuthMethod", ""),
         int(found.get("callbackPort", 0)),
-        found.get("privateKeyFile", ""),
         found.get("assertionFile", ""),
         found.get("identityProvider", {}).get("tokenEndpoint", ""),
         found.get("identityProvider", {}).get("clientId", ""),
@@ -117,12 +114,10 @@ def normalize_settings(written: Json) -> Json:
 def _check(settings: OAuthSettings) -> None:
     if settings.client_secret and not settings.client_id:
         raise OAuthError("oauth.clientSecret wants oauth.clientId")
-    proof = settings.client_secret or (settings.client_id and settings.private_key_file)
-    if settings.grant == CLIENT and not proof:
-        more = "and clientSecret or privateKeyFile"
-        raise OAuthError(f"oauth.grant client_credentials wants clientId, {more}")
-    if settings.interactive and (settings.private_key_file or settings.assertion_file):
-        raise OAuthError("oauth.privateKeyFile and assertionFile are for grants without a person")
+    if settings.grant == CLIENT and not settings.client_secret:
+        raise OAuthError("oauth.grant client_credentials wants clientId and clientSecret")
+    if settings.interactive and settings.assertion_file:
+        raise OAuthError("oauth.assertionFile is for grants without a person")
     if settings.grant in (JWT_BEARER, IDENTITY) and not settings.assertion_file:
         raise OAuthError(f"oauth.grant {settings.grant} wants assertionFile")
     if (settings.grant == IDENTITY) != bool(settings.provider_url):

@@ -19,7 +19,6 @@ from ....json_types import Json
 from ..peer import MODERN, meta
 from .access import Access
 from .discovery import find_early_issuer, find_issuer, find_resource
-from .es256 import SigningKey
 from .grants import (
     ClientId,
     authorization_url,
@@ -89,7 +88,6 @@ async def begin(access: Access, name: str, redirect_uri: str) -> SignIn:
         "client": client.id,
         "resource": target,
         "scopes": list(scopes),
-        "dpop": bool(challenge.get("dpop")),
         "until": int(access.clock() + VALID_S),
         "nonce": secrets.token_urlsafe(16),
     }
@@ -134,13 +132,12 @@ async def finish(access: Access, response: str) -> None:
         access.save({**access.record})  # if the disk is full the code must not be used up
         if not access.store.use_once(told["nonce"], told["until"], access.clock()):
             raise OAuthError("this sign-in was used already: begin again", BEGIN_AGAIN)
-        bound = SigningKey.new() if told["dpop"] and issuer.binds_tokens else None
-        tokens = await access.request_tokens(issuer.token_endpoint, client, fields, bound)
+        tokens = await access.request_tokens(issuer.token_endpoint, client, fields)
         secret = {} if client.id == access.settings.client_id else {"secret": client.secret}
         about = {"issuer": issuer.issuer, "token_endpoint": issuer.token_endpoint}
         who = {"id": client.id, "method": client.method, **secret}
         what = {"resource": told["resource"], "scopes": told["scopes"], "client": who}
-        access.save_tokens({**kept, **about, **what}, tokens, bound)
+        access.save_tokens({**kept, **about, **what}, tokens)
 
 
 async def forget(access: Access) -> bool:
