@@ -176,19 +176,20 @@ class App:
         self._opened.set()
 
     async def _sweep(self) -> None:
-        """Call `clean` in a thread, as often as a result may expire, unless the clock jumped."""
+        """Call `clean` in a thread, as often as a result may expire."""
         every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
         while True:
-            if self.jumps.may_expire():
-                await asyncio.to_thread(self.clean)
+            await asyncio.to_thread(self.clean)
             await asyncio.sleep(every_s)
 
     def clean(self) -> int:
         """Remove what has expired; return the number of workspaces removed.
 
-        Claims, results, records, stop requests and workspaces expire.
+        Claims, results, records, stop requests and workspaces expire, unless the clock jumped.
         """
         give_back()
+        if not self.jumps.may_expire():
+            return 0
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()

@@ -36,7 +36,7 @@ from ..http.listener import BaseServer, Certificate, ServerLimits, reason
 from ..http.parser import RequestHead
 from ..runtime.accounts import Accounts
 from ..runtime.event_loop import run
-from ..runtime.memory import use_one_arena
+from ..runtime.memory import set_up_heap
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from .live_config import Generation, LiveConfig, Source
@@ -320,7 +320,7 @@ class BoundServer(NamedTuple):
         # makes the collector look at all again, a tenth of the CPU time until the first token.
         gc.set_threshold(*COLLECTOR)
         sys.setswitchinterval(SWITCH_S)
-        use_one_arena()
+        set_up_heap()
         run(ServerProcess(self, worker).run())
         return 0
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 import unittest
+from pathlib import Path
 
+from server.app import App
+from server.config import load
 from server.runtime.clock_jumps import JUMP_S, PAUSE_S, ClockJumps, steady_s
 
 YEAR = 365 * 86_400.0
@@ -58,6 +63,32 @@ class Jumps(unittest.TestCase):
         before = steady_s()
         self.assertGreaterEqual(steady_s(), before)
         self.assertTrue(ClockJumps().may_expire())
+
+
+class Home(unittest.TestCase):
+    def test_a_clock_that_is_set_back_and_forth(self) -> None:
+        """What a home keeps stays, whoever cleans it, and goes when the clock is right again."""
+        clocks = Clocks()
+        clocks.wall = time.time()
+        with tempfile.TemporaryDirectory() as folder:
+            config = load(Path(folder), None, {}, {"server.discover": False})
+            app = App(config, {}, clock=lambda: clocks.wall)
+            app.jumps = ClockJumps(lambda: clocks.wall, lambda: clocks.steady)
+            app.claims.take(("ann", "s1"), "c1", 1, "fingerprint")
+            app.claims.store(("ann", "s1"), "c1", 1, {"content": "kept"})
+            app.signals.send(("ann", "s1"))
+            files = self.files(folder)
+            for jump in (YEAR, -YEAR, 2 * YEAR, -3 * YEAR, YEAR):
+                with self.subTest(jump=jump), self.assertLogs("yaa.app", "WARNING"):
+                    clocks.go(TEN_MINUTES, jump)
+                    app.clean()
+                    self.assertEqual(self.files(folder), files)
+            clocks.go(PAUSE_S + 1)
+            app.clean()
+            self.assertLess(self.files(folder), files)
+
+    def files(self, folder: str) -> set[str]:
+        return {path.name for name in ("claims", "stops") for path in Path(folder, name).iterdir()}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from ..tooling.tools import ROOT
 ARENA = 64 << 20  # bytes that glibc reserves for an arena, beside the first
 TAKES = """
 import ctypes, sys, threading
-from server.runtime.memory import use_one_arena
+from server.runtime.memory import set_up_heap
 {first}
 threads = [threading.Thread(target=ctypes.CDLL(None).malloc, args=(1000,)) for _ in range(4)]
 for each in threads:
@@ -52,7 +52,7 @@ class Arenas(unittest.TestCase):
 
     def test_threads_share_one(self) -> None:
         self.assertGreater(arenas(self.maps("")), 0)  # else nothing is seen below either
-        self.assertEqual(arenas(self.maps("use_one_arena()")), 0)
+        self.assertEqual(arenas(self.maps("set_up_heap()")), 0)
 
     def test_a_server_has_one(self) -> None:
         """It has imported its agent in a thread."""
