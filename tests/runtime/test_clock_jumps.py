@@ -85,7 +85,7 @@ class Home(unittest.TestCase):
                     self.assertEqual(self.files(folder), files)
             clocks.go(PAUSE_S + 1)
             app.clean()
-            self.assertLess(self.files(folder), files)
+            self.assertFalse(self.files(folder) & files)
 
     def files(self, folder: str) -> set[str]:
         return {path.name for name in ("claims", "stops") for path in Path(folder, name).iterdir()}
