@@ -380,6 +380,7 @@ interface Modules {
     hasRealModel(config: Json, info: Json): boolean
   }
   'core/session': {
+    titleOf(session: Session): string
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
     append(session: Session, content: Json, options?: { id?: string; now?: number }): Message
     openInterrupts(session: Session): Interrupt[]

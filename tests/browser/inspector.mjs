@@ -267,7 +267,7 @@ await main(async (walk, job) => {
       commands.run("speak");
     }, language);
     await speak("zh");
-    await page.waitForFunction(() => document.querySelector(".gauge")?.title === "模型窗口的用量" && !document.querySelector(".inspector"));
+    await page.waitForFunction(() => document.querySelector(".gauge")?.title === "发送给模型的内容" && !document.querySelector(".inspector"));
     await has(page, ".marker", "被压缩");
     await page.evaluate(() => document.activeElement?.blur()); // it went to the message field, from what is gone
     await key(page, "g", "h");

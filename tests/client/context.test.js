@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { messageViews, contextUsage, windowFrom, limitOf, markers, estimate, pin, restore } = use('core/context')
+const { messageViews, contextUsage, roomFrom, limitOf, markers, estimate, pin, restore } = use('core/context')
 
 const messages = () => [
   { id: 'u1', role: 'user', content: 'x'.repeat(400) },
@@ -54,7 +54,7 @@ test('a picture counts as one, however many bytes it has', () => {
 
 test('the room taken: what the provider counted, and what came since', () => {
   const all = messages()
-  const found = contextUsage({ id: 's', character: 'c'.repeat(80), messages: all, config: { yaa: { max_context: 4000 } } }, { window: 8000, tools: [] })
+  const found = contextUsage({ id: 's', character: 'c'.repeat(80), messages: all, config: { yaa: { max_context: 4000 } } }, { models: [{ name: 'm', default: true, max_context: 8000 }] })
   assert.strictEqual(found.used, 1600 + estimate('你好') + 4)
   assert.deepStrictEqual([found.measured, found.window, found.free], [true, 4000, 4000 - found.used])
   assert.strictEqual(Object.values(found.parts).reduce((sum, one) => sum + one, 0), found.used)
@@ -82,10 +82,27 @@ test('a compaction that came later is what the count goes on from', () => {
 test('the window of a model', () => {
   const info = { models: [{ name: 'a', max_context: 1000 }, { name: 'b', default: true, max_context: 2000 }, { name: 'c' }] }
   const named = (name) => ({ id: 's', messages: [], config: { llm_api: { provider: { name } } } })
-  assert.deepStrictEqual(['a', 'b', 'auto', 'zz', 'c'].map((name) => windowFrom(info, named(name))), [1000, 2000, 2000, 2000, null])
-  assert.strictEqual(windowFrom(null, { id: 's', messages: [] }), null)
-  const taught = (name, windows) => windowFrom(info, { ...named(name), context: { windows } })
+  assert.deepStrictEqual(['a', 'b', 'auto', 'zz', 'c'].map((name) => roomFrom(info, named(name))), [1000, 2000, 2000, 2000, null])
+  assert.strictEqual(roomFrom(null, { id: 's', messages: [] }), null)
+  const taught = (name, windows) => roomFrom(info, { ...named(name), context: { windows } })
   assert.deepStrictEqual([taught('a', { a: 400 }), taught('c', { c: 500 }), taught('auto', { b: 3000 }), taught('a', { b: 1 })], [400, 500, 2000, 1000])
+})
+
+test('what is sent of tools, and the budget where it is less than the window', () => {
+  const tool = { name: 'a', description: 'd', parameters: {} }
+  const info = { models: [{ name: 'm', default: true, max_context: 200_000 }], defaults: { config: { context: { enabled: true, budget: 100_000 } } } }
+  const figures = (tools, config) => {
+    const { parts, window } = contextUsage({ id: 's', messages: [], config }, { ...info, tools })
+    return [parts.tools, window]
+  }
+  const sent = estimate([tool])
+  const rows = [
+    [[{ ...tool, result_schema: { x: 'y'.repeat(4000) }, hints: { read_only: true }, policy: 'run', origin: 'builtin' }], undefined, [sent, 100_000]],
+    [[{ ...tool, policy: 'deny' }, { ...tool, unavailable: 'no sandbox' }], undefined, [estimate([]), 100_000]],
+    [[], { context: { budget: 5000 } }, [estimate([]), 5000]],
+    [[], { context: { enabled: false } }, [estimate([]), 200_000]],
+  ]
+  for (const [tools, config, wanted] of rows) assert.deepStrictEqual(figures(tools, config), wanted)
 })
 
 test('how far a run may go: what the session says, or is filled in, and no further than its agent and the server let it', () => {

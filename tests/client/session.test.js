@@ -171,3 +171,14 @@ test('half of a surrogate pair, which no server takes, is replaced wherever a pe
   edits.editArguments(session, 'c', half)
   assert.ok(JSON.stringify(session).isWellFormed() && !/\\ud83d/.test(JSON.stringify(session)))
 })
+
+test('a session is named by its first words until a run has named it', () => {
+  const { titleOf } = use('core/session')
+  const said = (content) => [{ id: 'a', role: 'assistant', content: 'hello' }, { id: 'u', role: 'user', content }]
+  const rows = [
+    [{ title: 'Own', messages: said('words') }, 'Own'], [{ messages: said('  first line\nsecond') }, 'first line'],
+    [{ messages: said([{ type: 'image' }, { type: 'text', text: 'a picture' }]) }, 'a picture'], [{ messages: [] }, ''],
+    [{ title: '', messages: said('x'.repeat(99)) }, 'x'.repeat(60)], [{ messages: said(null) }, ''],
+  ]
+  for (const [session, title] of rows) assert.strictEqual(titleOf(session), title)
+})

@@ -129,13 +129,13 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   }
 
   /**
-   * The room taken, by kind. `measured`: the provider counted it; otherwise it is an estimate.
-   * @param {Session} session @param {{window?: number | null, tools?: any[]}} [known] @returns {ContextUsage}
+   * The room taken, by kind, and of how much. `measured`: the provider counted it; otherwise it is an estimate.
+   * @param {Session} session @param {any} [info] of GET /info @returns {ContextUsage}
    */
-  function contextUsage(session, { window = null, tools = [] } = {}) {
+  function contextUsage(session, info) {
     const rows = messageViews(session)
     const parts = {
-      system: estimate(session.character) + estimate(session.environment), tools: estimate(tools) + estimate(session.tools),
+      system: estimate(session.character) + estimate(session.environment), tools: estimate(objectsOf(info?.tools).flatMap(declared)) + estimate(session.tools),
       history: 0, results: 0, summaries: 0,
     }
     for (const { message, state, sent } of rows) {
@@ -145,7 +145,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     const { tokens, upto } = anchor(session, rows)
     const used = tokens ? tokens + rows.slice(upto).reduce((sum, row) => sum + row.sent, 0) : sumOf(parts)
     if (tokens) bringInLine(parts, used)
-    const limit = windowOf(session, window)
+    const limit = roomFrom(info, session)
     const [free, share] = limit ? [Math.max(0, limit - used), used / limit] : [null, null]
     return { used, window: limit, free, parts, measured: tokens > 0, share }
   }
@@ -180,22 +180,21 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   /** @param {Record<string, number>} parts */
   const sumOf = (parts) => Object.values(parts).reduce((sum, one) => sum + one, 0)
 
-  /** @param {Session} session @param {number | null} window */
-  function windowOf(session, window) {
-    const own = session.config?.yaa?.max_context
-    const both = [own, window].filter((one) => Number.isFinite(one) && Number(one) > 0)
-    return both.length ? Math.min(...both) : null
-  }
+  /** What a model is sent of a tool. @param {any} tool of GET /info */
+  const declared = ({ name, description, parameters, policy, unavailable }) => (policy === 'deny' || unavailable ? [] : [{ name, description, parameters }])
 
   /**
-   * The window of the model a session names: as the server says, or as a refusal has taught.
+   * The most that is sent: the window of the model a session names, as the server says, the session wants or a refusal
+   * has taught, and the budget.
    * @param {any} info of GET /info @param {Session} session @returns {number | null}
    */
-  function windowFrom(info, session) {
+  function roomFrom(info, session) {
     const name = session.config?.llm_api?.provider?.name ?? 'auto'
     const models = objectsOf(info?.models)
     const model = models.find((one) => one.name === name) ?? models.find((one) => one.default)
-    const known = [model?.max_context, session.context?.windows?.[model?.name ?? name]].filter(Number.isFinite)
+    const { enabled, budget } = { ...info?.defaults?.config?.context, ...session.config?.context }
+    const all = [model?.max_context, session.context?.windows?.[model?.name ?? name], session.config?.yaa?.max_context, enabled === false ? null : budget]
+    const known = all.filter((one) => Number.isFinite(one) && one > 0)
     return known.length ? Math.min(...known) : null
   }
 
@@ -286,5 +285,5 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     session.context = { ...session.context, ops: opsOf(session).map(without).filter(Boolean), events }
   }
 
-  return { estimate, messageViews, contextUsage, windowFrom, limitOf, markers, pin, restore }
+  return { estimate, messageViews, contextUsage, roomFrom, limitOf, markers, pin, restore }
 })

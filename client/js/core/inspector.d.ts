@@ -48,8 +48,8 @@ declare global {
     'core/context': {
       estimate(value: any): number
       messageViews(session: Session): MessageView[]
-      contextUsage(session: Session, known?: { window?: number | null; tools?: any[] }): ContextUsage
-      windowFrom(info: any, session: Session): number | null
+      contextUsage(session: Session, info?: any): ContextUsage
+      roomFrom(info: any, session: Session): number | null
       limitOf(session: Session, info: any, name: string): number | null
       markers(session: Session): Marker[]
       pin(session: Session, id: string, on: boolean): void

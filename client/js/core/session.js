@@ -5,6 +5,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** States of a call that may have had its effect already (server/agent/call_decisions.py). */
   const MAYBE_EXECUTED = ['started', 'done', 'failed']
   const { hasOwn } = Object
+  const TITLE_MAX = 60
 
   /**
    * A session that nobody has sent yet; the server fills in the rest.
@@ -271,5 +272,13 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, hasBegun, wellFormed, markContinued }
+  /** Until a run has given it one: the first words. @param {Session} session @returns {string} */
+  function titleOf({ title, messages }) {
+    if (title) return title
+    const said = messages.find((message) => message.role === 'user')?.content
+    const text = Array.isArray(said) ? said.find((part) => typeof part?.text === 'string')?.text : said
+    return typeof text === 'string' ? text.trim().split('\n')[0].slice(0, TITLE_MAX) : ''
+  }
+
+  return { titleOf, create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, hasBegun, wellFormed, markContinued }
 })

@@ -18,7 +18,7 @@ yaa.define('i18n/inspector-en', [], () => {
     'inspect.checks.open': 'Check this session',
     'inspect.json.open': 'Session as JSON',
 
-    'gauge.title': 'Room in the model’s window',
+    'gauge.title': 'What the model is sent',
     'gauge.label': '{used} of {window} tokens used.',
     'gauge.short': '{used} / {window}',
     'gauge.shortFree': 'context {used}',

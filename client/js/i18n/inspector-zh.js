@@ -18,7 +18,7 @@ yaa.define('i18n/inspector-zh', [], () => {
     'inspect.checks.open': '检查这个会话',
     'inspect.json.open': '以 JSON 查看会话',
 
-    'gauge.title': '模型窗口的用量',
+    'gauge.title': '发送给模型的内容',
     'gauge.label': '已用 {used} / {window} 个词元。',
     'gauge.short': '{used} / {window}',
     'gauge.shortFree': '上下文 {used}',

@@ -1,7 +1,6 @@
 // Sessions for as long as the page is open: where the browser has no IndexedDB, or doesn't let this page use it.
 
-yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questionsOf: waiting }) => {
-  const TITLE_MAX = 60
+yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questionsOf: waiting, titleOf }) => {
 
   /** @returns {Store} */
   function open() {
@@ -37,17 +36,10 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
 
   /** What a list of sessions shows. @param {Session} session @param {number} updated @returns {Head} */
   function headOf(session, updated) {
-    const { id, title, status, messages, ext } = session
+    const { id, status, messages, ext } = session
     const counts = { messages: messages.length, waiting: waiting(session).length }
     const tags = Array.isArray(ext?.tags) ? ext.tags.map(String) : []
-    return { id, title: title || firstWords(messages), status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags }
-  }
-
-  /** Until a run has given the session a title. @param {Message[]} messages */
-  function firstWords(messages) {
-    const said = messages.find((message) => message.role === 'user')?.content
-    const text = Array.isArray(said) ? said.find((part) => typeof part?.text === 'string')?.text : said
-    return typeof text === 'string' ? text.trim().split('\n')[0].slice(0, TITLE_MAX) : ''
+    return { id, title: titleOf(session), status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags }
   }
 
   return { open, headOf }

@@ -6,7 +6,7 @@ yaa.define('ui/app', [
   'ui/commands', 'ui/composer-notices', 'ui/view-state', 'io/settings', 'io/api', 'core/session',
 ], (
   { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, { linkOf }, { speak }, { openInterrupts },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, { linkOf }, { speak }, { openInterrupts, titleOf },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -182,7 +182,7 @@ yaa.define('ui/app', [
     attr(/** @type {any} */ (app.views.header.el.parentElement), 'inert', app.drawer && NARROW.matches ? '' : null)
     for (const name of ['side', 'header', 'composer', 'failure', 'settings', 'notes']) app.views[name]?.update(state)
     const mark = markOf(app.current)
-    document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
+    document.title = [mark && t(`side.${mark}`), state.title, t('app.name')].filter(Boolean).join(' – ')
   }
 
   /** Disable writing actions while an earlier moment is shown. @param {App} app @param {import('./types').Actions} actions */
@@ -233,7 +233,7 @@ yaa.define('ui/app', [
         await sessionStore.restore(session)
         open(id)
       }
-      toast(t('side.deleted', { title: titleOf(session) }), { label: t('side.undo'), action: undo })
+      toast(t('side.deleted', { title: titleOf(session) || t('session.untitled') }), { label: t('side.undo'), action: undo })
     }
 
     /** Load the branch actions with their first use. @param {string} name @param {any[]} rest */
@@ -412,9 +412,6 @@ yaa.define('ui/app', [
     const place = messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : bare
     if (place !== (location.hash || bare) || (place === bare && history.state !== id)) history[how](id, '', place)
   }
-
-  /** @param {Session} session */
-  const titleOf = (session) => session.title || t('session.untitled')
 
   return { startApp }
 })

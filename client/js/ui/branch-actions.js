@@ -123,7 +123,7 @@ yaa.define('ui/branch-actions', [
 
     /** @param {string} id */
     async function forkOut(id) {
-      const title = t('branch.copyTitle', { title: session().title || t('session.untitled') })
+      const title = t('branch.copyTitle', { title: sessions.titleOf(session()) || t('session.untitled') })
       const made = edits.forkSession(session(), id, { title })
       await sessionStore.restore(made)
       actions.open(made.id)

@@ -299,7 +299,7 @@ yaa.define('ui/sidebar', [
     function update(state) {
       last = state
       const { session } = state
-      text(title, session.title || t('session.untitled'))
+      text(title, state.title)
       side.hidden = state.sideOpen
       attr(side, 'aria-expanded', state.sideOpen)
       fresh.hidden = state.sideOpen

@@ -63,6 +63,7 @@ export interface State {
   live: boolean
   /** false while an answer streams in: only the last turn changed, and nothing of what follows here is given */
   whole: boolean
+  title: string
   line: Line | null
   /** what waits to be said when the run has ended */
   queue: { id: string; text: string }[]

@@ -33,7 +33,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
       models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
       // a fresh branch has not been cut off: it waits for the person (ui/message-actions)
       line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
-      queue: queue.of(session),
+      title: sessions.titleOf(session) || t('session.untitled'), queue: queue.of(session),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
       sessions: apart(sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id)))),

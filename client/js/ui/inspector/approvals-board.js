@@ -1,7 +1,7 @@
 // The approvals board: what waits for a person in any session of this browser, with the cards of the thread. An answered
 // session goes on in the background.
 
-yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/interrupt-cards'], (dom, { t, moment }, { interruptCard }) => {
+yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/interrupt-cards', 'core/session'], (dom, { t, moment }, { interruptCard }, { titleOf }) => {
   const { h, list, text, fill, icon } = dom
 
   /** @param {import('../types').CommandContext} context @param {any} calls */
@@ -56,7 +56,7 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/i
       /** @param {{entry: import('../types').Entry, open: Interrupt[]}} one */
       function update({ entry: now, open }) {
         entry = now
-        text(title, now.session.title || t('session.untitled'))
+        text(title, titleOf(now.session) || t('session.untitled'))
         const at = now.session.messages.at(-1)?.at
         text(when, at ? moment(at) : '')
         list(cards, open, (interrupt) => interrupt.id, (interrupt) => cardView(interrupt, callOf(entry.session, interrupt.call_id),

@@ -32,8 +32,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/c
       seen = [state.session, messages.length, messages.at(-1), rev, context, run?.step, app.server.info(), language()]
       if (!state.whole || (!state.live && before?.every((one, i) => one === seen?.[i]))) return
       session = state.session
-      const info = app.server.info()
-      gauge = contexts.contextUsage(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
+      gauge = contexts.contextUsage(session, app.server.info())
       button.hidden = !session.messages.length
       const key = JSON.stringify([gauge, session.run, session.usage, language()])
       if (key === drawn) return

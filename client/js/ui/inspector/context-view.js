@@ -19,8 +19,7 @@ yaa.define('ui/inspector/context-view', [
     /** @param {import('../types').State} state */
     function update({ session }) {
       const all = contexts.messageViews(session)
-      const info = app.server.info()
-      const gauge = contexts.contextUsage(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
+      const gauge = contexts.contextUsage(session, app.server.info())
       const hidden = all.reduce((total, row) => total + row.full - row.sent, 0)
       text(sum, [
         gauge.window ? t('gauge.label', { used: count(gauge.used), window: count(gauge.window) })

@@ -26,7 +26,7 @@ yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], 
       onCount(next)
       title()
       if (more && document.hidden) call(t('desk.waiting', { n: count }))
-      else if (wasLive === own.id && !state.live && document.hidden) call(t('desk.done', { title: own.title ?? '' }))
+      else if (wasLive === own.id && !state.live && document.hidden) call(t('desk.done', { title: sessions.titleOf(own) }))
       wasLive = state.live ? own.id : ''
       const key = JSON.stringify([next, here, others.map((head) => [head.id, head.waiting])])
       if (key !== shown) for (const listener of listeners) listener()
