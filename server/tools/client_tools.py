@@ -48,10 +48,7 @@ class ClientTool(Tool):
 
 
 def tools(session: Session, taken: Container[str]) -> dict[str, Tool]:
-    """Return the page's tools by name, without those whose name is in `taken`.
-
-    Server tools take precedence: only the server decides what runs on it.
-    """
+    """Return the page's tools by name, without those whose name is in `taken`."""
     return {
         tool["name"]: ClientTool(
             tool["name"],
@@ -69,12 +66,10 @@ def tools(session: Session, taken: Container[str]) -> dict[str, Tool]:
 def admit(session: Session, taken: Container[str]) -> None:
     """Raise Problem if tools of the page have names in `taken`; it lists every such tool.
 
-    A name must mean the same tool on every server.
+    `taken`: tools that steer a run, such as finish. Any other of the server's gives way.
     """
     errors = [
-        Misfit(
-            ("tools", index, "name"), f"this server has a tool named {tool['name']} itself"
-        ).error()
+        Misfit(("tools", index, "name"), f"{tool['name']} is a tool that every run needs").error()
         for index, tool in enumerate(session.get("tools", ()))
         if tool["name"] in taken
     ]

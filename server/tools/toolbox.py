@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -68,9 +68,11 @@ MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their t
 class SessionReading:
     """What judging calls needs of a session; read once, and valid until the session changes."""
 
-    def __init__(self, session: Session, names: Container[str], permission: Permission) -> None:
-        """`names`: the server's own tools."""
-        self.session, self._names = session, names
+    def __init__(
+        self, session: Session, known: Mapping[str, Entry], permission: Permission
+    ) -> None:
+        """`known`: the server's own tools."""
+        self.session, self._known = session, known
         self.hints = MOST_HINTS  # suggestions left for unknown names
         self.grants = Grants(session["grants"], permission)
         self.results = ToolResults(session)
@@ -83,8 +85,9 @@ class SessionReading:
 
     @cached_property
     def page(self) -> dict[str, Tool]:
-        """Return the tools of the page by name, without those named like a server tool."""
-        return client_tools.tools(self.session, self._names)
+        """Return the tools of the page by name. They stand for the server's of the same names."""
+        steering = {name for name, entry in self._known.items() if entry.tool.control}
+        return client_tools.tools(self.session, steering) if self.session.get("tools") else {}
 
 
 class Offer(NamedTuple):
@@ -243,10 +246,11 @@ class Toolbox:
     def admit(self, session: Session) -> None:
         """Check a session before a run.
 
-        Raises Problem if a tool of the page has the name of a server tool, or if edited arguments
-        do not fit their tool.
+        Raises Problem if a tool of the page has the name of one that steers the run, or if edited
+        arguments do not fit their tool.
         """
-        client_tools.admit(session, self._tools)
+        steering = [name for name, entry in self._tools.items() if entry.tool.control]
+        client_tools.admit(session, steering)
         if errors := list(islice(self._edit_errors(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
@@ -264,8 +268,8 @@ class Toolbox:
         for place, call_id, args in edited:
             call = calls[call_id]
             name = call["function"]["name"]
-            entry = self._tools.get(name) or self._named(session).get(name)
-            if entry is None or entry.tool.name == FINISH:  # its schema is the session's
+            entry = None if name == FINISH else self._entry(name, session)
+            if entry is None:  # or its schema is the session's
                 continue
             for error in misfits(args, entry.validator, partial(fill_templates, session, call)):
                 yield error.error(place)
@@ -288,10 +292,11 @@ class Toolbox:
         declarations.
         """
         reading = reading or self.reading(session)
-        left_out = self._hidden_tools(session, reading)
-        offer = self._server_offer(reading, left_out)
+        hidden, page = self._hidden_tools(session, reading), reading.page
+        offer = self._server_offer(reading, hidden | (page.keys() & self._tools.keys()))
         self._runner.prepare(offer.packages)
-        page_tools = self._declarations_of(reading.page.values(), reading, left_out)
+        failing = reading.failures.withheld_tools()
+        page_tools = self._declarations_of(page.values(), reading, failing)
         return [*offer.declarations, *page_tools] if page_tools else offer.declarations
 
     def _server_offer(self, reading: SessionReading, left_out: set[str]) -> Offer:
@@ -372,8 +377,7 @@ class Toolbox:
     def names(self) -> frozenset[str]:
         """Return the names of the server's own tools, whether or not a session may use them.
 
-        Without tools that an agent has only if it names them: pages may have tools of such
-        names.
+        Without tools that an agent has only if it names them.
         """
         return frozenset(self._tools)
 
@@ -503,10 +507,12 @@ class Toolbox:
 
     def _entry(self, name: str, session: Session) -> Entry | None:
         entry = self._tools.get(name)
+        if not (entry and entry.tool.control):
+            if any(each["name"] == name for each in session.get("tools", ())):
+                return None  # it is the page's
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
-        tool = self.library.servers.stand_in(name) if entry is None else None
-        if tool and all(each["name"] != name for each in session.get("tools", ())):
+        if entry is None and (tool := self.library.servers.stand_in(name)):
             return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None
 
@@ -589,7 +595,7 @@ class Toolbox:
     ) -> Event:
         """Return the TOOL_CALL_RESULT event of a call."""
         name = call["function"]["name"]
-        entry = self._tools.get(name)
+        entry = self._entry(name, session)
         if entry and entry.tool.keep is not None:
             result.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"

@@ -115,7 +115,8 @@ def declarations(module: types.ModuleType) -> Iterator[ToolDeclaration]:
         if isinstance(thing, type) and getattr(thing, KIT, None):
             yield from kit_declarations(thing)
         elif isinstance(thing, type) and any(hasattr(each, MARK) for each in vars(thing).values()):
-            if not any(getattr(each, KIT, None) for each in thing.__subclasses__()):
+            below: list[type] = thing.__subclasses__()
+            if not any(getattr(each, KIT, None) for each in below):
                 yield ToolDeclaration(thing.__name__, thing, {})  # which is refused
         elif callable(thing) and (options := getattr(thing, MARK, None)) is not None:
             yield ToolDeclaration(options.get("name") or thing.__name__, thing, options)

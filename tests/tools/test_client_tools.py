@@ -114,17 +114,36 @@ class Judged(Case):
         for arguments in ({"city": "Bern"}, {}, "{broken"):
             self.assertEqual(self.verdict(toolbox, "weather", arguments).action, "deny")
 
-    def test_a_name_of_ours_is_refused(self) -> None:
+    def test_a_name_that_steers_a_run_is_refused(self) -> None:
         toolbox = self.toolbox()
         toolbox.admit(self.session)
         toolbox.admit({})
-        self.session["tools"] += [{"name": "shell"}, {"name": "ask_user"}]
+        self.session["tools"] += [{"name": "finish"}, {"name": "shell"}, {"name": "plan_set"}]
         with self.assertRaises(Problem) as caught:
             toolbox.admit(self.session)
         problem = caught.exception
         self.assertEqual((problem.code, problem.status), ("session_invalid", 422))
-        self.assertEqual([e["pointer"] for e in problem.errors], ["/tools/3/name", "/tools/4/name"])
-        self.assertIn("a tool named shell itself", problem.detail)
+        self.assertEqual([e["pointer"] for e in problem.errors], ["/tools/3/name", "/tools/5/name"])
+        self.assertIn("finish is a tool that every run needs", problem.detail)
+
+    def test_a_tool_of_the_page_stands_for_the_servers_of_its_name(self) -> None:
+        toolbox = self.toolbox()
+        city = {"type": "object", "properties": {"city": {}}, "required": ["city"]}
+        page = {each["name"] for each in self.session["tools"]}
+        plain = [each["function"]["name"] for each in toolbox.declarations(self.session)]
+        for name in ("calculator", "read_file", "shell", "fetch_url"):
+            with self.subTest(name):
+                self.session["tools"] = [{"name": name, "parameters": city, "wait": True}]
+                toolbox.admit(self.session)
+                offered = [each["function"] for each in toolbox.declarations(self.session)]
+                (mine,) = (each for each in offered if each["name"] == name)
+                self.assertEqual(mine["parameters"]["required"], ["city"])
+                others = {each["name"] for each in offered} - {name}
+                self.assertEqual(others, {*plain} - {name, *page})
+                self.assertEqual(self.verdict(toolbox, name, {"city": "Bern"}).action, "client")
+                self.assertEqual(self.verdict(toolbox, name, {}).action, "error")
+        self.session["tools"] = []
+        self.assertEqual(self.verdict(toolbox, "calculator", {"expression": "1"}).action, "run")
 
 
 class Results(Case):

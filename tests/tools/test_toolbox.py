@@ -220,8 +220,9 @@ class Offered(Case):
                 toolbox.verdict(self.session, self.call("shell", arguments)).action, "deny"
             )
 
-    def test_page_tools_come_last_and_shadow_nothing(self) -> None:
+    def test_page_tools_come_last_and_shadow_nothing_that_steers(self) -> None:
         self.session["tools"] = [
+            {"name": "plan_set", "description": "mine"},
             {"name": "shell", "description": "mine"},
             {"name": "page_title", "parameters": {"type": "object"}},
         ]
@@ -232,7 +233,10 @@ class Offered(Case):
             toolbox.verdict(self.session, self.call("page_title", {})).action, "client"
         )
         self.assertEqual(
-            toolbox.verdict(self.session, self.call("shell", {"command": "x"})).action, "ask"
+            toolbox.verdict(self.session, self.call("shell", {"command": "x"})).action, "client"
+        )
+        self.assertNotEqual(
+            toolbox.verdict(self.session, self.call("plan_set", {})).action, "client"
         )
 
     def test_policy_is_told(self) -> None:
