@@ -177,7 +177,7 @@ test('a session is named by its first words until a run has named it', () => {
   const said = (content) => [{ id: 'a', role: 'assistant', content: 'hello' }, { id: 'u', role: 'user', content }]
   const rows = [
     [{ title: 'Own', messages: said('words') }, 'Own'], [{ messages: said('  first line\nsecond') }, 'first line'],
-    [{ messages: said([{ type: 'image' }, { type: 'text', text: 'a picture' }]) }, 'a picture'], [{ messages: [] }, ''],
+    [{ messages: said([{ type: 'text', text: '<file name="a.txt">\nx\n</file>' }]) }, 'a.txt'], [{ messages: said([{ type: 'image' }, { type: 'text', text: 'a picture' }]) }, 'a picture'], [{ messages: [] }, ''],
     [{ title: '', messages: said('x'.repeat(99)) }, 'x'.repeat(60)], [{ messages: said(null) }, ''],
   ]
   for (const [session, title] of rows) assert.strictEqual(titleOf(session), title)

@@ -277,7 +277,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     if (title) return title
     const said = messages.find((message) => message.role === 'user')?.content
     const text = Array.isArray(said) ? said.find((part) => typeof part?.text === 'string')?.text : said
-    return typeof text === 'string' ? text.trim().split('\n')[0].slice(0, TITLE_MAX) : ''
+    return typeof text === 'string' ? (/^<file name="([^"]*)/.exec(text)?.[1] ?? text).trim().split('\n')[0].slice(0, TITLE_MAX) : ''
   }
 
   return { titleOf, create, append, openInterrupts, questionsOf, answeredInterrupts, answer, writeAhead, applyMarks, items, stopReason, endedBy, canResume, asksAlways, treeOf, orderOf, siblings, callsOf, hasBegun, wellFormed, markContinued }

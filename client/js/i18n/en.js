@@ -157,11 +157,6 @@ yaa.define('i18n/en', [], () => {
     'run.unfinished': 'This run was cut off before it ended.',
     'run.resume': 'Resume',
     'run.diverged': 'This copy and the server’s differ. It goes on with this one.',
-    'say.ready': '{n, plural, one {Answer ready, # word} other {Answer ready, # words}}',
-    'say.approval': 'Approval needed: {tool}',
-    'say.question': 'yaa has a question',
-    'say.limit': 'A limit was reached',
-    'say.failed': 'The run failed',
 
     'settings.title': 'Settings',
     'settings.close': 'Close',

@@ -159,11 +159,6 @@ yaa.define('i18n/zh', [], () => {
     'run.unfinished': '这次运行在结束之前中断了。',
     'run.resume': '恢复',
     'run.diverged': '本地副本与服务器的不一致，以本地的继续。',
-    'say.ready': '{n, plural, other {回答完成，共 # 个词}}',
-    'say.approval': '需要批准：{tool}',
-    'say.question': 'yaa 有个问题',
-    'say.limit': '到达上限',
-    'say.failed': '运行失败',
 
     'settings.title': '设置',
     'settings.close': '关闭',

@@ -5,7 +5,7 @@ yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
   'ui/commands', 'ui/composer-notices', 'ui/view-state', 'io/settings', 'io/api', 'core/session',
 ], (
-  { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf, announce },
+  { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf },
   { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, { linkOf }, { speak }, { openInterrupts, titleOf },
 ) => {
   /** @typedef {import('./types').App} App */
@@ -364,7 +364,7 @@ yaa.define('ui/app', [
 
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */
   function onEnd(entry, server) {
-    announce(entry)
+    yaa.load('commands').then(() => yaa.use('ui/run-announcement').announce(entry), console.warn)
     dispatchEvent(new CustomEvent('yaa-saved', { detail: entry.session }))
     if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error

@@ -1,8 +1,6 @@
-// The state of a session in words: the line above the composer, the mark in the list, and the announcement for screen
-// readers when a run ends.
+// The state of a session in words: the line above the composer, and the mark in the list.
 
-yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session'], (texts, { say }, { plainText }, sessions) => {
-  const { t, duration, words } = texts
+yaa.define('ui/status-line', ['ui/i18n', 'core/session'], ({ t, duration }, sessions) => {
   /** After so long without a sign: what is awaited is said; something can be done about it. */
   const [SILENT_MS, LONG_MS] = [3000, 10_000]
 
@@ -71,19 +69,5 @@ yaa.define('ui/status-line', ['ui/i18n', 'ui/popup', 'ui/message', 'core/session
     return ['failed', 'gave_up', 'model_error'].includes(state?.reason ?? '') ? 'failed' : ''
   }
 
-  /** One sentence for a screen reader; only failures interrupt. @param {{session: Session, state: RunState | null}} entry */
-  function announce({ session, state }) {
-    // what the page has begun by itself asks nobody
-    const [first] = sessions.openInterrupts(session).filter((one) => session.calls?.[one.call_id ?? '']?.state !== 'started')
-    if (first?.reason === 'tool_call') say(t('say.approval', { tool: first.tool ?? '' }))
-    else if (first?.reason === 'limit') say(t('say.limit'))
-    else if (first) say(t('say.question'))
-    else if (state?.reason === 'failed' || state?.reason === 'gave_up') say(t('say.failed'), true)
-    else if (state?.phase === 'done') say(t('say.ready', { n: words(lastAnswer(session)) }))
-  }
-
-  /** @param {Session} session */
-  const lastAnswer = (session) => plainText(session.messages.findLast((message) => message.role === 'assistant')?.content ?? '')
-
-  return { statusLine, markOf, announce }
+  return { statusLine, markOf }
 })

@@ -379,11 +379,11 @@ declare global {
       openConnect(store: ServerStore): void
     }
     'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[]; versionRemark(server: ServerState): Remark[]; VERSION: string }
+    'ui/run-announcement': { announce(entry: Entry): void }
     'ui/wait-line': { start(context: CommandContext): void; waitText(wait: any, passed: number): string }
     'ui/status-line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'
-      announce(entry: Entry): void
     }
     'ui/session-store': {
       openSessionStore(options: {
