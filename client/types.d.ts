@@ -23,6 +23,8 @@ interface ToolCall { id: string; type: string; function: { name: string; argumen
 interface Entry { name?: string; state: string; attempt?: number; args?: Json; [key: string]: Json }
 interface Answer { status: 'resolved' | 'cancelled'; payload?: Json }
 interface Interrupt { id: string; reason: string; call_id?: string; message?: string; answer?: Answer; [key: string]: Json }
+/** What typed text does: `later` waits until the question is answered, `stays` is not sent; `why` and `choices` say it. */
+interface TypedAnswer { kind: 'allow' | 'deny' | 'answer' | 'later' | 'stays'; payload?: Json; why?: string; choices?: string[] }
 interface Marks { [callId: string]: Entry }
 /** A path that was set aside; what it is made of is told in core/branch-tree. */
 interface Branch {

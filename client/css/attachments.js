@@ -2,6 +2,7 @@
 
 yaa.define('css/attachments', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
+  .tray-note { padding: var(--s2) var(--s3) 0; font-size: var(--t1); color: var(--ink-3); }
   .tray { list-style: none; display: flex; flex-wrap: wrap; gap: var(--s2); padding: var(--s3) var(--s3) 0; }
   .attached {
     display: flex; align-items: center; gap: var(--s2); max-inline-size: 15rem; min-block-size: 2.5rem;

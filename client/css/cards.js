@@ -5,6 +5,19 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
 @layer cards {
   .quoted { margin: 0; padding-inline-start: 1em; border-inline-start: 3px solid var(--line); color: var(--ink-2); white-space: pre-wrap; overflow-wrap: anywhere; max-block-size: 40vh; overflow-y: auto; }
   .warns { color: var(--bad); }
+  .typed {
+    display: flex; align-items: center; gap: var(--s1); padding: var(--s1) var(--s2) var(--s1) var(--s3);
+    border-block-end: 1px solid var(--line); font-size: var(--t2); color: var(--ink-2);
+  }
+  .typed > .icon { flex: none; inline-size: 1rem; block-size: 1rem; color: var(--ask); }
+  .typed-words { flex: 1; min-inline-size: 0; display: flex; flex-wrap: wrap; column-gap: var(--s2); line-height: 1.4; }
+  .typed-what {
+    min-inline-size: 0; max-inline-size: 100%; border: 0; padding: 0; background: none; color: var(--ink); font: inherit; font-weight: 600;
+    text-align: start; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; cursor: pointer;
+  }
+  .typed-what:hover { text-decoration: underline; }
+  .typed-how { flex: 1 0 100%; }
+  .typed[data-kind="deny"] .typed-how, .typed[data-kind="message"] .typed-how, .typed[data-kind="stays"] .typed-how { color: var(--bad); }
   .tool:has(> .ask:not([hidden])) { border-color: var(--ask-line); box-shadow: var(--shadow); }
   .tool:has(> .ask:not([hidden])) > details { display: none; }
   .tool > .ask { border-radius: inherit; }

@@ -28,7 +28,6 @@ yaa.define('css/composer', ['ui/dom'], ({ css }) => css`
   .send { flex: none; inline-size: 2.25rem; min-block-size: 2.25rem; padding: 0; border-radius: 50%; }
   .send.stop { background: var(--ink); color: var(--bg); }
   .send.stop:hover { background: var(--ink-2); }
-  .composer-note { text-align: center; font-size: var(--t1); color: var(--ink-3); line-height: 1.4; }
 
   .menu {
     position: fixed; inset: auto; margin: 0.25rem 0; padding: var(--s1); border: 1px solid var(--line);

@@ -23,6 +23,10 @@ class Approvals(Branches):
     name = "approvals"
 
 
+class TypedAnswers(Branches):
+    name = "typed-answer"
+
+
 def expected(complaint: walks.Complaint) -> bool:
     """A run that was stopped may still be ending when the next one is sent; that one waits."""
     return complaint["step"] == "or stops it" and "409" in complaint["text"]

@@ -62,7 +62,7 @@ yaa.define('i18n/en', [], () => {
 
     'compose.label': 'Message',
     'compose.placeholder': 'Message yaa …',
-    'compose.placeholderAsk': 'Answer above, or write something new …',
+    'compose.placeholderAsk': 'Answer here or above …',
     'compose.attach': 'Attach files',
     'compose.send': 'Send',
     'compose.stop': 'Stop',
@@ -72,8 +72,6 @@ yaa.define('i18n/en', [], () => {
     'compose.all': 'All models …',
     'compose.tune': 'Effort, temperature, length …',
     'compose.auto': 'server’s choice',
-    'compose.superseded': 'Sending withdraws the open question.',
-    'compose.goesUp': 'The files go up first. The message is kept as a draft until they are there.',
 
     'thread.label': 'Messages',
     'thread.toEnd': 'Jump to the end',

@@ -62,7 +62,7 @@ yaa.define('i18n/zh', [], () => {
 
     'compose.label': '消息',
     'compose.placeholder': '给 yaa 发消息…',
-    'compose.placeholderAsk': '请在上面回应，或写点新的…',
+    'compose.placeholderAsk': '在此或在上方回答…',
     'compose.attach': '添加附件',
     'compose.send': '发送',
     'compose.stop': '停止',
@@ -72,8 +72,6 @@ yaa.define('i18n/zh', [], () => {
     'compose.all': '全部模型…',
     'compose.tune': '推理强度、温度、长度…',
     'compose.auto': '服务器选择',
-    'compose.superseded': '发送会撤回未回答的问题。',
-    'compose.goesUp': '正在先上传文件；上传完成前，消息会作为草稿保留。',
 
     'thread.label': '消息',
     'thread.toEnd': '跳到末尾',

@@ -270,10 +270,10 @@ yaa.define('ui/app', [
         sessionStore.setTemporary(app.current, on)
         address(app.current.session)
       },
-      send(text, id = app.current.session.id) {
+      send(text, id = app.current.session.id, later = false) {
         const entry = sessionStore.entry(id) ?? app.current
         if (entry === app.current) app.views.thread.follow()
-        if (isBusy(entry)) app.queue.add(text, entry)
+        if (later || isBusy(entry)) app.queue.add(text, entry)
         else sessionStore.send(entry, text)
       },
       stop: () => app.current.run?.stop(),

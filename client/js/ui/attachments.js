@@ -3,7 +3,7 @@
 yaa.define('ui/attachments', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'ui/files/attached-files', 'css/attachments', 'i18n/attachments',
 ], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles, placing) => {
-  const { h, icon, iconButton, list } = dom
+  const { h, icon, iconButton, list, text } = dom
   const { LIMITS } = attachments
   /** So many refusals are said, of the others their number. */
   const SAID = 3
@@ -18,7 +18,9 @@ yaa.define('ui/attachments', [
   async function tray(app, draft, onchange) {
     const mark = app.standalone ? '~' : '' // a page that leaves no traces
     /** @type {Attached[]} */ let all = (await draftFiles.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attachments.imageOf(one.part) }))
-    const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
+    const chips = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
+    const note = h('p.tray-note', { hidden: true, role: 'status' })
+    const el = h('div', null, chips, note)
 
     /** @param {File[]} files */
     async function add(files) {
@@ -40,7 +42,7 @@ yaa.define('ui/attachments', [
       say(t('attach.removed', { name: all[at]?.name ?? '' }))
       all = all.filter((one) => one.key !== key)
       changed()
-      el.querySelectorAll('button')[Math.min(at, all.length - 1)]?.focus()
+      chips.querySelectorAll('button')[Math.min(at, all.length - 1)]?.focus()
     }
 
     function changed() {
@@ -49,8 +51,8 @@ yaa.define('ui/attachments', [
     }
 
     function draw() {
-      el.hidden = !all.length
-      list(el, all, (one) => one.key, (one) => ({ el: chip(one), update() {} }))
+      chips.hidden = !all.length
+      list(chips, all, (one) => one.key, (one) => ({ el: chip(one), update() {} }))
       onchange()
     }
 
@@ -75,13 +77,22 @@ yaa.define('ui/attachments', [
 
     /** The parts to send; null where some cannot go, which is said. @param {AbortSignal} signal @returns {Promise<any[] | null>} */
     async function placed(signal) {
+      goesUp(true)
       try {
         return await placing.place(app, all, signal)
       } catch (error) {
         if (signal.aborted) return null
         toast(t('attach.unplaced', { detail: /** @type {any} */ (error).message }), { bad: true })
         return null
+      } finally {
+        goesUp(false)
       }
+    }
+
+    /** @param {boolean} on */
+    function goesUp(on) {
+      text(note, on ? t('attach.goesUp') : '')
+      note.hidden = !on
     }
 
     draw()

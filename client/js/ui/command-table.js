@@ -78,6 +78,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
       when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('dialogs', 'ui/prompt-library', 'saveFromComposer'),
     },
     { id: 'prompts.insert', ...never, run: by('dialogs', 'ui/prompt-library', 'insert') },
+    { id: 'typed', ...never, run: by('questions', 'ui/typed-answer', 'open') },
     { id: 'slash', ...never, run: by('dialogs', 'ui/slash-menu', 'open') },
     { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attachments', 'ui/attachments', 'tray')(/** @type {any} */ (app), ...rest) },
     { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },

@@ -22,7 +22,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
       offer.hidden = Boolean(session.messages.length || session.ext?.temporary)
       chips.hidden = !queue.length
       if (queue.length && !chipView) return void bring()
-      list(chips, queue.map((one) => ({ ...one, live, label: one.text || filesOf(/** @type {any} */ (one).content) })), (one) => one.id, () => chipView(actions))
+      list(chips, queue.map((one) => ({ ...one, live, asks: holdsCall(session), label: one.text || filesOf(/** @type {any} */ (one).content) })), (one) => one.id, () => chipView(actions))
     }
 
     async function bring() {
@@ -40,6 +40,9 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
   function note(sign, words, label, onclick) {
     return h('div.note', { hidden: true }, icon(sign), h('span', null, words), h('button.button.small', { type: 'button', onclick }, label))
   }
+
+  /** Does it ask about a call, which another message would withdraw? @param {Session} session */
+  const holdsCall = (session) => sessions.openInterrupts(session).some((one) => one.call_id)
 
   // -- the queue --
 
@@ -72,7 +75,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
     /** @param {import('./types').Entry} entry @param {string | undefined} id */
     function take(entry, id) {
       const found = of(entry.session).find((one) => one.id === id)
-      if (found && !isBusy(entry)) sessionStore.send(entry, found.content, id)
+      if (found && !isBusy(entry) && !holdsCall(entry.session)) sessionStore.send(entry, found.content, id)
     }
 
     /** Send the message that interrupted the run, or the first of the queue if it ended well. @param {import('./types').Entry} entry */

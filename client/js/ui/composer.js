@@ -1,7 +1,7 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
 // stops.
 
-yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, commands) => {
+yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, iconButton, attr, text, fill, uid, fromRight }, { t }, commands) => {
   /** A draft is stored after this pause, or this long without one: too much work for every key. */
   const [REST_MS, LATEST_MS] = [300, 5000]
   /** Keys are on the screen, and there is no Shift+Enter among them. */
@@ -38,13 +38,12 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const badge = h('button.badge', { type: 'button', hidden: true, title: t('demo.note'), onclick: () => commands.run('connect') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
     const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
-    const note = h('p.composer-note', { hidden: true, role: 'status' })
     const status = statusLine(actions)
     const stay = (/** @type {Event} */ event) => event.preventDefault()
     const form = h('form.composer', { onsubmit: stay, onclick: focusArea },
       h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
       h('div.composer-bar', null, clip, agent.el, model.el, badge, h('span.gap'), button))
-    const el = h('div.column', null, status.el, form, note)
+    const el = h('div.column', null, status.el, form)
     let busy = false
     let waits = false
     let current = ''
@@ -59,7 +58,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const trays = new Map()
     /** Files that are being read. @type {Promise<any>} */ let coming = Promise.resolve()
     /** @type {any} */ let slash = null
-    /** @type {Promise<any> | null} one menu, however fast one types */ let slashed = null
+    /** What typed text does while something is asked. @type {any} */ let typed = null
 
     /** @param {any} state */
     function update(state) {
@@ -77,6 +76,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       badge.hidden = !state.demo
       status.update(state)
       turnTo(draftOf(state.session), same)
+      if (waits && !typed) bringTyped()
       draw()
     }
 
@@ -101,11 +101,11 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       else attach([])
     }
 
-    const isEmpty = () => !area.value.trim() && (trays.get(current)?.isEmpty() ?? true)
+    const hasFiles = () => trays.get(current)?.isEmpty() === false
+    const isEmpty = () => !area.value.trim() && !hasFiles()
 
     function draw() {
-      const goesUp = placing.has(current)
-      const stop = busy || goesUp
+      const stop = busy || placing.has(current)
       const label = t(stop ? 'compose.stop' : 'compose.send')
       if (button.dataset.is !== label) {
         button.dataset.is = label
@@ -116,20 +116,19 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       }
       button.disabled = !stop && isEmpty()
       attr(area, 'dir', fromRight(area.value) ? 'auto' : null)
-      text(note, t(goesUp ? 'compose.goesUp' : 'compose.superseded'))
-      hide(note, !goesUp && (!waits || busy || isEmpty()))
+      typed?.update(waits ? session : null)
     }
 
     async function oninput() {
       draw()
       keepSoon()
-      if (area.value.startsWith('/')) await slashMenu()
+      if (area.value.startsWith('/')) slash = await commands.run('slash', area, clear)
       slash?.update()
     }
 
-    async function slashMenu() {
-      slash = await (slashed ??= commands.run('slash', area, () => clear()))
-      if (!slash) slashed = null
+    async function bringTyped() {
+      typed = await commands.run('typed', area, hasFiles)
+      draw()
     }
 
     function keepSoon() {
@@ -159,17 +158,21 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       const words = area.value.trim()
       if (isEmpty() || id !== current || placing.has(id)) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
-        await slashMenu()
+        slash = await commands.run('slash', area, clear)
         if (await slash?.submit(words) || area.value.trim() !== words) return
       }
+      if (waits && !typed) await bringTyped()
+      const how = waits && typed.take(words)
+      if (how === 'stays') return
+      if (how === 'answered') return clear()
       const to = session?.id
       const tray = trays.get(id)
-      const files = tray?.isEmpty() ?? true ? [] : await placed(id, tray)
+      const files = hasFiles() ? await placed(id, tray) : []
       if (!files) return
       if (id !== current) actions.draft('', id)
       else if (area.value.trim() === words) clear()
       tray?.clear()
-      actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words, to)
+      actions.send(files.length ? yaa.use('core/attachments').content(words, files) : words, to, how === 'later')
     }
 
     /** Puts the files of a draft where they belong; until then it is a draft, and can be stopped. @param {string} id @param {any} tray @returns {Promise<any[] | null>} */

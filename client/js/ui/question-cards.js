@@ -2,8 +2,8 @@
 // page, a limit, a model that does not answer. They come with the first of them (ui/interrupt-cards).
 
 yaa.define('ui/question-cards', [
-  'ui/dom', 'ui/i18n', 'ui/form', 'ui/composer', 'ui/interrupt-cards', 'core/usage', 'i18n/questions', 'ui/mcp-sign-in-card',
-], ({ h, attr }, { t, count, language }, { jsonField, schemaForm, isFlat }, { isSendKey }, cards, { money }) => {
+  'ui/dom', 'ui/i18n', 'ui/form', 'ui/composer', 'ui/interrupt-cards', 'core/usage', 'core/typed-answer', 'i18n/questions', 'ui/mcp-sign-in-card',
+], ({ h, attr }, { t, count, language }, { jsonField, schemaForm, isFlat }, { isSendKey }, cards, { money }, { loneField }) => {
   const { parseArgs, declineForm, callArgs, button, escapeControls } = cards
   /** What no tool has to be told. */
   const SECRET = /\bkeys?\b|api.?key|passw|passphrase|passcode|token|secret|credential|\bpin\b|otp\b|log ?in|sign[ -]?in|session|密码|密钥|口令|令牌|凭据|登录|验证码/i
@@ -35,8 +35,8 @@ yaa.define('ui/question-cards', [
     }
     const lead = [text ? h('blockquote.quoted', null, escapeControls(text)) : null, SECRET.test(`${text} ${JSON.stringify(schema ?? '')}`) ? h('p.hint.warns', null, t('question.secret')) : null]
     const base = { icon: 'question', title }
-    const only = loneString(schema)
-    if (only) return { ...base, content: [lead, only.key ? h('p.hint', null, nameOf(only.key, only.field)) : null, freeAnswer(interrupt, only, answer, cancel), wrong] }
+    const only = loneField(schema)
+    if (only?.field.type === 'string') return { ...base, content: [lead, only.key ? h('p.hint', null, nameOf(only.key, only.field)) : null, freeAnswer(interrupt, only, answer, cancel), wrong] }
     const form = isFlat(schema) ? schemaForm(schema) : jsonField({ label: t('question.answer'), value: {} })
     const send = button('question.send', '.primary', () => {
       const got = form.read()
@@ -73,18 +73,6 @@ yaa.define('ui/question-cards', [
   function refusals({ tool }, answer) {
     const cancel = button('question.cancel', '.ghost', () => answer(undefined, 'cancelled'))
     return tool === 'ask_user' ? [cancel] : [button('question.decline', '.danger', () => answer({ action: 'decline' }, 'cancelled')), cancel]
-  }
-
-  /**
-   * Is a single text all that is asked? Then its key, or '' where the payload itself is the text.
-   * @param {any} schema @returns {{key: string, field: any} | null}
-   */
-  function loneString(schema) {
-    if (!schema || schema.type === 'string') return { key: '', field: schema ?? {} }
-    const entries = Object.entries(schema.properties ?? {})
-    if (entries.length !== 1) return null
-    const [key, field] = entries[0]
-    return field?.type === 'string' ? { key, field } : null
   }
 
   /**

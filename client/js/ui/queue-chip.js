@@ -14,6 +14,7 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notic
       item = next
       text(words, item.label)
       text(now, t(item.live ? 'queue.interrupt' : 'queue.now'))
+      now.hidden = !item.live && item.asks // it waits for the answer
       attr(now, 'title', item.live ? t('queue.interruptHint') : null)
     }
 

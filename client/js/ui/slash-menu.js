@@ -35,8 +35,16 @@ yaa.define('ui/slash-menu', [
     return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own, ...others]
   }
 
+  /** Of each field, however fast one types. @type {WeakMap<object, any>} */ const menus = new WeakMap()
+
   /** @param {CommandContext} context @param {any} area the field @param {() => void} clear @returns {any} */
   function open(context, area, clear) {
+    if (!menus.has(area)) menus.set(area, menuOf(context, area, clear))
+    return menus.get(area)
+  }
+
+  /** @param {CommandContext} context @param {any} area @param {() => void} clear */
+  function menuOf(context, area, clear) {
     const id = uid('slash')
     const el = h('ul.slash', { id, role: 'listbox', 'aria-label': t('slash.label'), hidden: true })
     /** @type {Entry[]} */ let shown = []

@@ -84,7 +84,8 @@ export type How = 'pushState' | 'replaceState'
 
 /** What views can do; made in ui/app. */
 export interface Actions {
-  send(text: any, id?: string): void
+  /** later: it waits its turn, as under a run */
+  send(text: any, id?: string, later?: boolean): void
   stop(): void
   goOn(): void
   answer(id: string, answer: Answer | null): void
@@ -333,6 +334,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/failure-panel': { failurePanel(actions: Actions): View<State> }
+    'ui/typed-answer': { open(context: CommandContext, area: any, hasFiles: () => boolean): { update(session: Session | null): void; take(words: string): 'message' | 'later' | 'stays' | 'answered' } }
     'ui/approve-all': { allBar(actions: Actions): { el: any; update(interrupts: any[]): void } }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
     'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
