@@ -26,7 +26,7 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
 from . import VERSION, later, protocols
 from .api.auth import Keys, keys_of
 from .cli import links
-from .cli.first_word import with_command
+from .cli.first_word import options_of, unknown_option, with_command
 from .cli.live_config import Source
 from .cli.serve import (
     BAD_CONFIGURATION,
@@ -213,10 +213,15 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     typed = sys.argv[1:] if arguments is None else arguments
-    typed, problem = with_command(typed, commands.choices, at_terminal=at_terminal)
+    known = options_of(parser)
+    typed, problem = with_command(typed, commands.choices, known, at_terminal=at_terminal)
     if problem:
         parser.error(problem)
-    return parser.parse_args(typed, argparse.Namespace(home=None, config=None))
+    options, rest = parser.parse_known_args(typed, argparse.Namespace(home=None, config=None))
+    if rest:
+        of_command = commands.choices.get(options.command)
+        parser.error(unknown_option(rest, options_of(of_command) if of_command else known))
+    return options
 
 
 def _add_permission(parser: argparse.ArgumentParser) -> None:

@@ -482,6 +482,32 @@ class Filter(Case):
         self.assertEqual(again.returncode, 0)
         self.assertEqual(json.loads(again.stdout)["messages"], updated["messages"])
 
+    def test_what_is_piped_in_beside_a_question_goes_along(self) -> None:
+        code = "; ".join(
+            (
+                "import json, sys",
+                "from server.cli.console import to_run, what_to_run",
+                "print(json.dumps(to_run(*what_to_run('why?', None)[:2])))",
+            )
+        )
+        piped = '<file name="standard input">\na <\\/file> of mine\n</file>'
+        parts = [{"type": "text", "text": text} for text in ("why?", piped)]
+        for give, content in (("a </file> of mine\n", parts), ("", "why?")):
+            with self.subTest(give):
+                done = subprocess.run(
+                    [sys.executable, "-c", code],
+                    cwd=ROOT,
+                    input=give,
+                    text=True,
+                    capture_output=True,
+                    timeout=SECONDS,
+                    check=True,
+                )
+                (message,) = json.loads(done.stdout)["messages"]
+                self.assertEqual(message["content"], content)
+        done = self.yaa("run", "calc 6*7", give="a file")
+        self.assertIn("standard input", done.stdout, "what the model was sent")
+
     def test_an_approval_answered_with_an_editor(self) -> None:
         file = self.folder / "session.json"
         file.write_text(json.dumps(session("shell echo from-the-shell")))
@@ -727,6 +753,14 @@ class Streams(Case):
 
 
 class Chatting(Case):
+    def test_what_is_taken_back_gives_its_files_back(self) -> None:
+        lines = ("shell echo one > a.txt", "y", "shell echo two > a.txt; echo > b.txt", "y")
+        again = ("/undo", "shell echo there is $(cat *.txt)", "y")
+        done = self.yaa("chat", "--temporary", give="\n".join([*lines, *again, ""]))
+        self.assertIn("taken back: shell echo two", done.stdout)
+        self.assertIn("there is one\n", done.stdout)
+        self.assertNotIn("there is two", done.stdout)
+
     def test_a_conversation_from_a_pipe(self) -> None:
         saved = self.folder / "saved.json"
         lines = ["calc 6*7", "shell echo from-the-shell", "?", "y", f"/save {saved}", "/exit"]

@@ -330,6 +330,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                     changes,
                     prompts,
                     app.toolbox.workspaces.get,
+                    app.models.catalog,
                 )
                 return chat.talk(words)
             finally:

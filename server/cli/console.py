@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import difflib
 import json
+import os
 import secrets
+import select
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
@@ -37,6 +41,7 @@ from .overlay import OverlayChanges
 from .terminal import Printer, Terminal, ask_answer, on_one_line, visible, wait_line
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
+PIPE_S = 3.0  # until the first byte of a pipe beside a question
 EXITS = {"completed": COMPLETED, "failed": FAILED}
 
 HELP = """\
@@ -47,6 +52,7 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /sessions    list those that are kept of this folder
   /open ID     go on with another one of them
   /delete ID   delete one of them
+  /model NAME  another model from the next message on; all without a name
   /permission MODE  what runs unasked: by_rules, edits_run, copy_runs, every_call
   /cost        tokens and money of this session
   /undo        take back your last message and what followed
@@ -57,6 +63,9 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /prompts     list those of MCP servers; /SERVER:PROMPT shows one, and sends it
   /exit        leave (or Ctrl-D)
 Ctrl-C stops the run, not the program."""
+
+
+Content = str | list[Json] | None  # of a message, None for no message
 
 
 def is_file_name(text: str) -> bool:
@@ -134,14 +143,20 @@ def _removed_line(item: Json) -> str:
     return visible(browser_safe(f"{text}: {short}" if short else text))
 
 
-def what_to_run(file: str | None, text: str | None) -> tuple[str | None, str | None, bool]:
+def what_to_run(file: str | None, text: str | None) -> tuple[str | None, Content, bool]:
     """Return the file and the message of `run`, and whether words are asked and answered.
 
-    A FILE that is none is the message, and so is standard input that does not begin as JSON.
-    Raises Problem.
+    A FILE that is none is the message, with what is piped in as a file of it, and so is standard
+    input that does not begin as JSON. Raises Problem.
     """
+    if file is not None and (text is not None or is_file_name(file)):
+        return file, text, False
     if file is not None:
-        return (file, text, False) if text is not None or is_file_name(file) else (None, file, True)
+        piped = piped_text().replace("</file>", "<\\/file>")
+        if not piped:
+            return None, file, True
+        texts = (file, f'<file name="standard input">\n{piped}\n</file>')
+        return None, [{"type": "text", "text": each} for each in texts], True
     if text is not None or not hasattr(sys.stdin.buffer, "peek"):
         return None, text, False
     try:
@@ -151,18 +166,44 @@ def what_to_run(file: str | None, text: str | None) -> tuple[str | None, str | N
             begin = sys.stdin.buffer.peek(1)[:1]
         if begin in (b"{", b"["):
             return None, None, False
-        words = sys.stdin.buffer.read().decode().strip()
-    except UnicodeDecodeError as error:
-        raise Problem("bad_request", f"standard input is not UTF-8: {error.reason}") from None
     except OSError as error:
         raise Problem("bad_request", f"standard input: {error.strerror}") from None
+    words = read_words()
     if not words:
         text = "standard input:1:1: nothing was given: wanted a session as JSON, or a question"
         raise Problem("bad_request", text)
     return None, words, True
 
 
-def to_run(file: str | None, text: str | None) -> Session:
+def read_words() -> str:
+    """Return the text of standard input. Raises Problem."""
+    try:
+        return sys.stdin.buffer.read().decode().strip()
+    except UnicodeDecodeError as error:
+        raise Problem("bad_request", f"standard input is not UTF-8: {error.reason}") from None
+    except OSError as error:
+        raise Problem("bad_request", f"standard input: {error.strerror}") from None
+
+
+def piped_text() -> str:
+    """Return the text of a file or pipe at standard input, "" for another one. Raises Problem.
+
+    A pipe in which nothing comes belongs to whoever started this program, and not to the question.
+    """
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):  # closed, or no file
+        return ""
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
+        return ""
+    if not select.select([sys.stdin], [], [], PIPE_S)[0]:
+        text = f"nothing came from standard input in {PIPE_S:g} s: the question goes without it"
+        print(f"yaa: {text}", file=sys.stderr)
+        return ""
+    return read_words()
+
+
+def to_run(file: str | None, text: Content) -> Session:
     """Return the session for `run`, with a user message of `text` appended, if given.
 
     The session is read from `file` or standard input. With a text and no file it is a new one.
@@ -173,7 +214,7 @@ def to_run(file: str | None, text: str | None) -> Session:
     return with_message(read_session(file) if file else {}, text)
 
 
-def with_message(session: Session, text: str | None) -> Session:
+def with_message(session: Session, text: Content) -> Session:
     """Append a user message of `text`, unless it is None, and return the session."""
     if text is not None and isinstance(messages := session.setdefault("messages", []), list):
         # Bytes of an argument that are not UTF-8 become surrogates, which JSON cannot hold.
@@ -200,6 +241,13 @@ def with_permission(session: Session, mode: str) -> Session:
     if not isinstance(about, dict):
         return session  # it is refused as it is
     config = {**config, "yaa": {**about, "ask": mode}}
+    return {**session, "config": config}
+
+
+def with_provider(session: Session, provider: Json) -> Session:
+    """Return the session with this provider of the server."""
+    config: Any = session.get("config", {})
+    config = {**config, "llm_api": {**config.get("llm_api", {}), "provider": provider}}
     return {**session, "config": config}
 
 
@@ -319,7 +367,7 @@ class Chat:
     block. `kept`: file in which the session is saved after every event. `folder`: the store of that
     file. `admitted`: returns the parts of a stored session that may be run. `changes`: of the
     overlay that the session works on, if it does. `prompts`: of MCP servers. `open_workspace`:
-    opens that of (owner, session, folder).
+    opens that of (owner, session, folder). `models`: lists those of the server.
     """
 
     def __init__(
@@ -334,6 +382,7 @@ class Chat:
         changes: OverlayChanges | None = None,
         prompts: McpPrompts | None = None,
         open_workspace: Callable[[str, str, str | None], Any] | None = None,
+        models: Callable[[], list[Json]] = list,
     ) -> None:
         self._agent = agent
         self._loop = loop
@@ -342,7 +391,7 @@ class Chat:
         self._run: Run | None = None
         self._kept, self._folder, self._admitted = kept, folder, admitted
         self._changes, self._prompts = changes, prompts
-        self._open_workspace = open_workspace
+        self._open_workspace, self._models = open_workspace, models
         self._told = ""  # the last reported reason why the file cannot be written
 
     def talk(self, words: str = "") -> int:
@@ -412,6 +461,8 @@ class Chat:
                 self._terminal.line(usage_line(self.session.get("usage") or {}))
             case "/undo":
                 self._undo()
+            case "/model":
+                self._model_command(rest.strip())
             case "/permission":
                 self._permission_command(rest.strip())
             case "/changes" | "/diff" | "/apply" | "/discard":
@@ -432,6 +483,29 @@ class Chat:
                 )
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
+
+    def _model_command(self, name: str) -> None:
+        """Set the model of the session by its name or its provider's, or list all."""
+        catalog = self._models()
+        own: Any = self.session.get("config", {}).get("llm_api", {}).get("provider", {})
+        if name:
+            matches = [each for each in catalog if name in (each["name"], *each["models"])]
+            if not matches:
+                names = [model for each in catalog for model in (each["name"], *each["models"])]
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"; did you mean {near[0]}?" if near else "; /model lists what is"
+                self._terminal.line(visible(f"there is no model {name}{hint}"), "red")
+                return
+            own = {"name": matches[0]["name"]}
+            if name in matches[0]["models"]:
+                own["model_name"] = name
+            self.session = with_provider(self.session, own)
+        else:
+            for each in catalog:
+                mark = ", the default" if each.get("default") else ""
+                self._terminal.line(visible(f"  {each['name']}: {', '.join(each['models'])}{mark}"))
+        now = " ".join(filter(None, (own.get("model_name"), own.get("name")))) or "the default"
+        self._terminal.line(visible(f"this session: {now}"), "dim")
 
     def _permission_command(self, mode: str) -> None:
         """Set the permission mode of the session, or say which it has."""

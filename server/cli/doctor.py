@@ -182,8 +182,8 @@ def _models(app: App) -> Iterator[CheckResult]:
             MISSING,
             "model",
             "none found; the built-in demo will answer, which is a script and no AI",
-            "set OPENAI_API_KEY (or another vendor's key), start Ollama or LM Studio, or name a"
-            " provider in config.json",
+            "start yaa and paste a key at Connect a model in its page, set OPENAI_API_KEY (or"
+            " another vendor's key), start Ollama or LM Studio, or name a provider in config.json",
         )
 
 

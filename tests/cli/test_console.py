@@ -55,6 +55,10 @@ def asks_for_a_key(messages: list[Any]) -> list[tuple[Any, ...]]:
     return [("call", "ask", '{"question": "Your session has expired. Your key?"}')]
 
 
+MODELS: list[Any] = [
+    {"name": "a", "models": ["small"], "default": True},
+    {"name": "b", "models": ["big", "huge"]},
+]
 FINISHED = {"role": "tool", "tool_call_id": "c", "name": "finish", "content": "all done"}
 
 
@@ -74,7 +78,7 @@ class Case(unittest.TestCase):
         terminal = Terminal(io.StringIO("".join(line + "\n" for line in lines)), out)
         with asyncio.Runner() as runner:
             document: Any = session or {"messages": []}
-            chat = Chat(self.agent, runner, terminal, document)
+            chat = Chat(self.agent, runner, terminal, document, models=lambda: MODELS)
             self.assertEqual(chat.talk(), 0)
         return chat, out.getvalue()
 
@@ -171,6 +175,18 @@ class Commands(Case):
         contents = [each["content"] for each in chat.session["messages"]]
         self.assertEqual(contents, ["one", "You said: one", "two", "You said: two"])
         self.assertEqual(chat.session["status"], "completed")
+
+    def test_another_model(self) -> None:
+        chat, said = self.chat("/model", "/model big", "/model bog", "/model b", "hello", "/clear")
+        for text in (
+            "  a: small, the default\n",
+            "  b: big, huge\nthis session: the default\n",
+            "this session: big b\n",
+            "there is no model bog; did you mean big?\n",
+            "this session: b\n",
+        ):
+            self.assertIn(text, said)
+        self.assertEqual(chat.session["config"]["llm_api"]["provider"], {"name": "b"}, "it is kept")
 
     def test_a_link_stays_one(self) -> None:
         (self.folder / "link").symlink_to("saved.json")

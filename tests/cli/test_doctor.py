@@ -44,7 +44,7 @@ class Here(Case):
             r"ok +python +3\.",
             r"ok +home",
             r"missing +model +none found",
-            r"→ set OPENAI_API_KEY",
+            r"Connect a model in its page, set OPENAI_API_KEY",
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
             r"→ another port",
             r"off +search +web_search is not offered",
