@@ -1,4 +1,4 @@
-"""The models that the vendors of keys in the environment offer, asked for after start.
+"""The models that the vendors of keys offer, asked for after start.
 
 A key alone says nothing of the models it is good for, and a person wants to choose. Each vendor is
 asked once, in the background: no request waits for it, and a vendor that does not answer changes
@@ -20,14 +20,14 @@ logger = log.get("llm")
 
 
 async def ask_vendors(models: Models, client: Client) -> None:
-    """Ask for the lists of all discovered providers of which only one model is known."""
+    """Ask all providers with a key for their lists, but those whose models the owner has listed."""
     await asyncio.gather(*(_ask(name, models, client) for name in models.single_models()))
 
 
 async def _ask(name: str, models: Models, client: Client) -> None:
     """Add the models that a provider lists; log what it says instead of a list."""
     api = models.resolve({"name": name}).api
-    assert isinstance(api, RemoteAPI), "only such are discovered"
+    assert isinstance(api, RemoteAPI), "others have no entry"
     try:
         listed = await list_models(api, client)
     except Failure as failure:

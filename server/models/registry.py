@@ -104,6 +104,7 @@ class Models:
             name: _with_key(entry, env) for name, entry in configured.items()
         }
         self._found: set[str] = set()
+        self._discovers: bool = server.get("discover", True)
         self._adapters: dict[str, Adapter] = {}
         self._known: dict[str, OwnerState] = {}  # by owner
         self._offered: dict[str, dict[str, Json]] = {}  # by provider: about each listed model
@@ -122,8 +123,8 @@ class Models:
                 _check(name, entry)
 
     def single_models(self) -> list[str]:
-        """Return the names of discovered providers of which only one model is known."""
-        return [name for name in self._entries if name in self._found and self._is_open(name)]
+        """Return the names of providers with a key of which only one model is known."""
+        return [name for name in self._entries if self._discovers and self._is_open(name)]
 
     def _is_open(self, name: str) -> bool:
         entry = self._entries[name]

@@ -1,4 +1,4 @@
-"""The lists of vendors whose keys are in the environment: who is asked, and what comes of it."""
+"""The lists of vendors whose keys are known: who is asked, and what comes of it."""
 
 from __future__ import annotations
 
@@ -73,14 +73,26 @@ class Asked(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(vendor["models"], ["usual"])
                 self.assertEqual(models.resolve({"name": "vendor"}).model, "usual")
 
-    async def test_only_keys_of_the_environment_are_asked_for(self) -> None:
+    async def test_who_is_not_asked(self) -> None:
         for more in ({"models": ["x"]}, {"api_key": ""}):
             _, _, requests = await self.offered(listing("a"), **more)
             self.assertEqual(requests, [], more)
-        async with serving(listing("a")) as server:
-            entry = {"api_url": server.url, "api_key": KEY, "model_name": "m"}
-            await ask_vendors(Models({"providers": {"own": entry}}, self.client, {}), self.client)
-        self.assertEqual(server.requests, [], "what the owner has written says which models")
+
+    async def test_a_key_that_was_pasted_brings_all_models(self) -> None:
+        """As the page writes it: with the model that was chosen. `models` says which otherwise."""
+        for discovers, more, models in (
+            (True, {}, ["m", "a", "b"]),
+            (True, {"models": ["x"]}, ["m", "x"]),
+            (False, {}, ["m"]),
+        ):
+            with self.subTest(discovers, more=more):
+                async with serving(listing("a", "m", "b")) as server:
+                    entry = {"api_url": server.url, "api_key": KEY, "model_name": "m", **more}
+                    configured = {"providers": {"own": entry}, "discover": discovers}
+                    known = Models(configured, self.client, {})
+                    await ask_vendors(known, self.client)
+                self.assertEqual(known.catalog()[0]["models"], models)
+                self.assertEqual(len(server.requests), int(discovers and not more))
 
     async def test_prices_that_are_public_are_told(self) -> None:
         entry = {"preset": "openai", "api_key": KEY, "model_name": "gpt-5"}
