@@ -1,7 +1,7 @@
 // Starts the client: storage, settings, page. Failures of storage are shown, never fatal.
 
 yaa.define('main', [
-  'ui/app', 'ui/popup', 'ui/i18n', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/failure', 'css/composer',
+  'ui/app', 'ui/popup', 'ui/i18n', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/composer',
 ], ({ startApp }, { toast }, { t }, settings, stores) => {
   async function main() {
     const root = document.getElementById('app')

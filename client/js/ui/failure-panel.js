@@ -1,7 +1,7 @@
 // What is wrong with the connection, in four checks. A browser tells a page only "failed", so io/connection-diagnosis tries
 // step by step.
 
-yaa.define('ui/failure-panel', ['ui/dom', 'ui/i18n', 'css/failure-panel', 'i18n/connection-diagnosis'], ({ h, icon, text, attr, fill }, { t }) => {
+yaa.define('ui/failure-panel', ['ui/dom', 'ui/i18n', 'css/cards', 'css/failure-panel', 'i18n/connection-diagnosis'], ({ h, icon, text, attr, fill }, { t }) => {
   /** In the order in which a person can do something about them. */
   const CHECKS = ['server', 'key', 'cors', 'permission']
   /** What the failure itself says best. */
