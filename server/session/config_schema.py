@@ -83,7 +83,7 @@ def _mode_or_none(value: Any) -> bool:
     return value is None or (isinstance(value, str) and mode_named(value) is not None)
 
 
-_MODEL_SETTINGS = _object(
+MODEL_SETTINGS = _object(
     "Model settings",
     "Further members of the request to the model. Any field of the vendor's may be added.",
     True,
@@ -155,7 +155,7 @@ _PROVIDER = _object(
         ),
     ),
     model_settings=replace(
-        _MODEL_SETTINGS, form=_MODEL_SETTINGS.form | {"title": "Settings of this provider"}
+        MODEL_SETTINGS, form=MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
     max_tokens=with_title(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
     max_context=with_title(
@@ -224,7 +224,7 @@ _LLM_API = _object(
     "Model",
     "Which model is called, and how.",
     provider=_PROVIDER,
-    model_settings=_MODEL_SETTINGS,
+    model_settings=MODEL_SETTINGS,
     max_tokens=with_title(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
     retry=field_types.as_one(
         _RETRY, f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)"

@@ -19,6 +19,7 @@ from ...errors import Problem
 from ...http import sse
 from ...json_types import ClientTool, Event, Json, Session
 from ...session import client_tools, outcome
+from ...session.config_schema import MODEL_SETTINGS
 from ...session.json_patch import parse_pointer
 from ...session.limits import MOST
 from ...session.schema import MAX_ID, MAX_SESSION_ID, check
@@ -105,9 +106,16 @@ def only(
 
 
 def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
-    """Return the fields that are passed on to the model, as a provider's `model_settings`."""
+    """Return the fields that are passed on to the model, as a provider's `model_settings`.
+
+    Raises Problem for a value that a session cannot have.
+    """
     found = {name: take_member(body, kind, name) for name, kind in known.items()}
     found = {name: value for name, value in found.items() if value is not None}
+    for name, value in found.items():
+        allowed = MODEL_SETTINGS.fields.get(name)
+        if allowed and not allowed.fits(value):
+            raise misfit((name,), f"expected {allowed.words}, got {shown_value(value)}")
     return found | ({"use_custom_temp": True} if "temperature" in found else {})
 
 
