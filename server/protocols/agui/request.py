@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Problem, refuse
-from ...json_types import Json
+from ...json_types import Change, Json
 from ...schema import field_types
 from ...schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
 from ...session.events import SNAPSHOT
@@ -300,6 +300,7 @@ class AguiRequest:
     places    for each message of the session, the index of the one it was made of
     config    the part of the configuration that came in `forwardedProps`
     older     the client is from before protocol 1.0, and refuses unknown fields
+    shares    the model is told the application's state, and STATE_SET changes it
     """
 
     session: Json
@@ -309,6 +310,7 @@ class AguiRequest:
     places: list[int]
     config: Json
     older: bool = False
+    shares: bool = False
 
 
 def read(body: Json, agent: str) -> AguiRequest:
@@ -336,8 +338,9 @@ def read(body: Json, agent: str) -> AguiRequest:
     _stand_at_last_result(session)
     resumed = _resume(session, body.get("resume", []))
     rest = {key: value for key, value in state.items() if key != "yaa"}
+    shares = _share_state(session, rest)
     older = "protocolVersion" not in body
-    return AguiRequest(session, body["runId"], rest, resumed, places, config, older)
+    return AguiRequest(session, body["runId"], rest, resumed, places, config, older, shares)
 
 
 def problem_in_input(problem: Problem, given: AguiRequest) -> Problem:
@@ -397,6 +400,68 @@ def _laid_over(base: Any, over: Json) -> Json:
     for key, value in over.items():
         deeper = isinstance(value, dict) and key != "provider"
         found[key] = _laid_over(found.get(key), value) if deeper else value
+    return found
+
+
+# -- the application's state ----------------------------------------------------------------------
+# The model reads it as a fact of the environment, and changes it by an action of the page, whose
+# result `routes` sends as a STATE_DELTA.
+
+STATE_SET = "state_set"
+MAX_STATE = 20_000  # characters; of a longer state the model is told the names of its members
+_TOLD = "The application's state when this run began"
+_STATE_TOOL: Json = {
+    "name": STATE_SET,
+    "description": (
+        "Change the application's state, which the user sees. Each member of `changes` replaces the"
+        " member of its name as a whole; null removes it."
+    ),
+    "parameters": {
+        "type": "object",
+        "properties": {"changes": {"type": "object"}},
+        "required": ["changes"],
+    },
+    "wait": False,
+}
+
+
+def _share_state(session: Json, state: Json) -> bool:
+    """Tell the session's model the application's state, if it has one and the session is sound.
+
+    Return whether STATE_SET is this module's tool, and not one of the application's own.
+    """
+    tools, facts = session.get("tools", []), session.get("environment", [])
+    if not (isinstance(tools, list) and isinstance(facts, list)):
+        return False
+    tools = [tool for tool in tools if tool != _STATE_TOOL]
+    facts = [fact for fact in facts if not str(fact).startswith(_TOLD)]
+    own = any(isinstance(tool, dict) and tool.get("name") == STATE_SET for tool in tools)
+    if state:
+        text = dumps(state)
+        whole = len(text) <= MAX_STATE
+        facts.append(f"{_TOLD}: {text}" if whole else f"{_TOLD} has {dumps([*state])[:MAX_STATE]}")
+        tools += [] if own else [_STATE_TOOL]
+    for name, found in (("tools", tools), ("environment", facts)):
+        if found or name in session:
+            session[name] = found
+    return bool(state) and not own
+
+
+def state_changes(state: Json, changes: Json) -> list[Change]:
+    """Apply the changes of a call of STATE_SET to the state; return them as RFC 6902 operations.
+
+    `yaa` is the session, which no model changes.
+    """
+    found: list[Change] = []
+    for name, value in changes.items():
+        if name == "yaa" or (value is None and name not in state):
+            continue
+        if value is None:
+            del state[name]
+            found.append({"op": "remove", "path": pointer(name)})
+        else:
+            state[name] = value
+            found.append({"op": "add", "path": pointer(name), "value": value})
     return found
 
 

@@ -19,7 +19,7 @@ from ...session.events import FILLED, WAIT, dumps, encrypted_value, put, state_d
 from ...session.fold import find_message, yaa_metadata
 from ..services import Services
 from . import request
-from .request import ASKED_FIRST, EDITED, AguiRequest
+from .request import ASKED_FIRST, EDITED, STATE_SET, AguiRequest, state_changes
 
 # -- events ---------------------------------------------------------------------------------------
 # Convert the events of a run for AG-UI clients.
@@ -109,6 +109,9 @@ def _result(event: Event, session: Session, given: AguiRequest) -> list[Event]:
     changes = [put("interrupts", value=session.get("interrupts", []))]
     if call_id in session.get("calls", {}):
         changes.append(put("calls", call_id, value=session["calls"][call_id]))
+    told = yaa_metadata(event)
+    if given.shares and told["name"] == STATE_SET and told.get("result", {}).get("args"):
+        changes += state_changes(given.state, told["result"]["args"]["changes"])
     return [_with_marks(event, _time(event)), state_delta(*changes)]
 
 

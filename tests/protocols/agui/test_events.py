@@ -39,6 +39,25 @@ class Telling(unittest.TestCase):
         del own["messages"]
         self.assertEqual(snapshot["snapshot"], {"mine": 1, "yaa": own})
 
+    def test_the_model_changes_the_applications_state_and_nothing_else(self) -> None:
+        state = {"recipe": {"salt": 1}, "a/b": 1}
+        given = replace(GIVEN, state=state, shares=True)
+        changes = {"recipe": {"salt": 2}, "a/b": None, "gone": None, "yaa": {"grants": [1]}}
+        result: Any = {"status": "sent", "args": {"changes": changes}}
+        event = events.tool_result("c", "state_set", "Sent", 7, result=result)
+        fold(self.session, event)
+        delta = agui_events(event, self.session, given)[-1]["delta"]
+        wanted = [
+            {"op": "add", "path": "/recipe", "value": {"salt": 2}},
+            {"op": "remove", "path": "/a~1b"},
+        ]
+        self.assertEqual([each for each in delta if not each["path"].startswith("/yaa/")], wanted)
+        self.assertEqual(state, {"recipe": {"salt": 2}})
+        for other in (replace(given, shares=False), given):
+            plain = events.tool_result("c", "state_set", "No", 7, state="denied")
+            told = agui_events(plain if other.shares else event, self.session, other)[-1]["delta"]
+            self.assertTrue(all(each["path"].startswith("/yaa/") for each in told))
+
     def test_a_thought_brings_the_time_of_its_message(self) -> None:
         start = events.think_start("r", "m", "reasoning", 7)[1]
         (event,) = agui_events(start, self.session, GIVEN)

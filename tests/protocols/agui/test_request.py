@@ -57,6 +57,43 @@ def resumed(*entries: Json, **changes: Any) -> Json:
     return read(resume=list(entries), **changes).session
 
 
+class State(unittest.TestCase):
+    def shared(self, state: Json, **changes: Any) -> tuple[list[Json], list[str], bool]:
+        found = read(state={"yaa": OWN, **state}, **changes)
+        names = [tool["name"] for tool in found.session["tools"]]
+        return names, found.session["environment"], found.shares
+
+    def test_the_model_reads_it_and_may_change_it(self) -> None:
+        names, facts, shares = self.shared({"recipe": {"salt": 1}})
+        self.assertEqual((names, shares), (["locate", "state_set"], True))
+        self.assertEqual(len(facts), 2)
+        self.assertTrue(facts[1].endswith(': {"recipe":{"salt":1}}'), facts)
+
+    def test_none_is_not_told_and_a_long_one_by_its_names(self) -> None:
+        self.assertEqual(self.shared({}), (["locate"], ["Page: /notes"], False))
+        _, facts, _ = self.shared({"text": "x" * 20_000})
+        self.assertTrue(facts[1].endswith(' has ["text"]'), facts[1][:200])
+
+    def test_it_is_told_once_in_a_thread_that_continues(self) -> None:
+        first = read(state={"yaa": OWN, "n": 1}).session
+        again = {key: first[key] for key in ("tools", "environment")}
+        later = copy.deepcopy(WAITING) | {"state": {"yaa": OWN | again, "n": 2}}
+        del later["tools"], later["context"]
+        found = request.read(later, "default").session
+        self.assertEqual([tool["name"] for tool in found["tools"]], ["locate", "state_set"])
+        self.assertEqual([fact[-7:] for fact in found["environment"]], [" /notes", '{"n":2}'])
+
+    def test_a_tool_of_its_own_stays(self) -> None:
+        own = {"name": "state_set", "description": "Mine"}
+        names, facts, shares = self.shared({"n": 1}, tools=[own])
+        self.assertEqual((names, len(facts), shares), (["state_set"], 2, False))
+
+    def test_what_is_no_list_is_left_for_the_check(self) -> None:
+        body = copy.deepcopy(WAITING) | {"state": {"yaa": OWN | {"tools": 5}, "n": 1}}
+        del body["tools"]
+        self.assertEqual(request.read(body, "default").session["tools"], 5)
+
+
 class Reading(unittest.TestCase):
     def test_a_new_thread(self) -> None:
         given = request.read({"threadId": "t1", "runId": "r1", "messages": [USER]}, "coder")
@@ -101,7 +138,7 @@ class Reading(unittest.TestCase):
                 self.assertEqual(stand_of(session), tree["after"])
 
     def test_tools_and_facts_of_the_application(self) -> None:
-        session = read().session
+        session = read(state={"yaa": OWN}).session
         self.assertEqual(session["tools"], WAITING["tools"])
         self.assertEqual(session["environment"], ["Page: /notes"])
         for context, facts in (
@@ -111,7 +148,8 @@ class Reading(unittest.TestCase):
             ([], []),
         ):
             with self.subTest(context=context):
-                self.assertEqual(read(context=context).session["environment"], facts)
+                found = read(context=context, state={"yaa": OWN}).session
+                self.assertEqual(found["environment"], facts)
         kept = read(context=None, state={"yaa": {"environment": ["before"]}}).session
         self.assertEqual(kept["environment"], ["before"])
 
