@@ -189,16 +189,20 @@ class WorkspaceFiles:
         path = opened.path()
         opened.may_write()
         await opened.fill()
-        named = secrets.token_hex(16)
-        if "content-range" in call.request.headers:  # what comes later continues it
-            named = opened.query.get("upload") or f"{opened.session}\0{path}"
+        whole = "" if "content-range" in call.request.headers else secrets.token_hex(16)
+        named = opened.query.get("upload") or f"{opened.session}\0{path}"
 
         async def _write(data: str, offset: int, total: int) -> Json:
-            upload = f"{named}\0{total}"
+            upload = whole or f"{named}\0{total}"  # what comes later continues the latter
             piece = {"path": path, "data": data, "offset": offset, "total": total}
             return await opened.ask("write", **piece, upload=upload, session=opened.session)
 
-        found = await receive_content(call, self._sizes(call).bytes, _write)
+        try:
+            found = await receive_content(call, self._sizes(call).bytes, _write)
+        except BaseException:  # the client is gone, or there is no room
+            if whole:
+                self._give_up(opened, whole)
+            raise
         await call.json(found, status=about_upload(found))
 
     async def remove(self, call: RequestContext) -> None:
@@ -249,7 +253,7 @@ class WorkspaceFiles:
             await stream.close()
         finally:
             if not complete:  # the client is gone
-                self._end(opened, name, size)
+                self._give_up(opened, name)
 
     # -- the whole
 
@@ -318,12 +322,12 @@ class WorkspaceFiles:
         check_fields(body, schema)
         return body
 
-    def _end(self, opened: WorkspaceRequest, archive: str, size: int) -> None:
-        """Remove an archive that its client left."""
+    def _give_up(self, opened: WorkspaceRequest, name: str) -> None:
+        """Remove an upload or archive that its client left."""
 
         async def _remove() -> None:
             try:
-                await opened.ask("archive", archive=archive, offset=size)
+                await opened.ask("give_up", pieces=name)
             except Problem:  # it is removed a day later
                 return
 

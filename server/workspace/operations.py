@@ -106,6 +106,7 @@ class Operations:
             "make_folder": self.make_folder,
             "diff": self.diff,
             "archive": self.archive,
+            "give_up": self.give_up,
             "read_object": self.read_object,
             "write_object": self.write_object,
             "refresh": self.refresh,
@@ -397,6 +398,11 @@ class Operations:
             "bytes": size,
             "complete": offset + len(data) >= size,
         }
+
+    def give_up(self, pieces: str) -> dict[str, Any]:
+        """Remove what is left of an upload or archive whose client is gone."""
+        self.uploads.give_up(pieces)
+        return {}
 
     # -- objects
 

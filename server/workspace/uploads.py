@@ -119,6 +119,12 @@ class Uploads:
             path.unlink(missing_ok=True)
         return data, size
 
+    def give_up(self, name: str) -> None:
+        """Remove the upload or archive of this name, if it is there."""
+        self._upload(name).unlink(missing_ok=True)
+        if ARCHIVE.match(name):
+            (self.folder / f"archive-{name}").unlink(missing_ok=True)
+
     def _clean(self, wanted: Path) -> None:
         """Remove what is old or too much, so that there is room for one more."""
         found, now = [], time.time()

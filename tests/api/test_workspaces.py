@@ -111,6 +111,18 @@ class Case(unittest.TestCase):
         finally:
             connection.close()
 
+    def pieces(self, kind: str) -> list[Path]:
+        """The pieces that are still kept, where tests may look and the server does not."""
+        return list((self.home / "workspace_state").glob(f"*/pieces/{kind}-*"))
+
+    def assert_no_pieces(self, session: str, kind: str = "upload") -> None:
+        """The operations of a workspace come one after the other, so some show the removal."""
+        for _ in range(1_000):
+            if not self.pieces(kind):
+                return
+            self.ask("GET", f"/workspaces/{session}/state")
+        self.fail(f"{self.pieces(kind)} are left")
+
     def put(self, path: str, body: bytes, session: str = "s", **more: Any) -> Answer:
         query = {"path": path, **more.pop("query", {})}
         return self.ask("PUT", f"/workspaces/{session}/file", body, query=query, **more)
@@ -252,7 +264,7 @@ class Files(Case):
         missing = self.ask("GET", at, query={"path": ["c", "a/none"]})
         self.refused(missing, 404, "file_not_found")
         self.assertIn("a/none", missing.body.decode())
-        self.assert_no_archive("zip")
+        self.assert_no_pieces("zip", "archive")
 
     def test_the_head_of_an_archive_makes_none(self) -> None:
         states = self.home / "workspace_state"
@@ -262,10 +274,6 @@ class Files(Case):
         self.assertIn("b.zip", head.headers["content-disposition"])
         self.assertNotIn("content-length", head.headers)
         self.assertEqual(sorted(states.glob("*")), before)
-
-    def left_archives(self) -> list[Path]:
-        """The archives that are still kept, where tests may look and the server does not."""
-        return list((self.home / "workspace_state").glob("*/pieces/archive-*"))
 
     def test_a_client_that_leaves_in_the_middle_of_an_archive(self) -> None:
         for number in range(5):
@@ -278,20 +286,29 @@ class Files(Case):
             head = f"GET /workspaces/leaves/archive HTTP/1.1\r\nHost: {self.at[0]}\r\n"
             sock.sendall(f"{head}Authorization: Bearer {ANN}\r\n\r\n".encode())
             self.assertTrue(sock.recv(100).startswith(b"HTTP/1.1 200"))
-            self.assertEqual(len(self.left_archives()), 1)
-        self.assert_no_archive("leaves")
+            self.assertEqual(len(self.pieces("archive")), 1)
+        self.assert_no_pieces("leaves", "archive")
         self.assertEqual(self.get("big 1", "leaves").status, 200)
-
-    def assert_no_archive(self, session: str) -> None:
-        """The operations of a workspace come one after the other, so some show the removal."""
-        for _ in range(1_000):
-            if not self.left_archives():
-                return
-            self.ask("GET", f"/workspaces/{session}/state")
-        self.fail(f"{self.left_archives()} are left")
 
 
 class Uploads(Case):
+    def test_what_cannot_be_placed_is_not_kept(self) -> None:
+        """Whoever sends a whole file again begins anew, so nothing would ever use the first."""
+        self.put("folder/inside", b"x", "given-up")
+        for size in (10, 3_000_000):
+            with self.subTest(size=size):
+                answer = self.put("folder", b"x" * size, "given-up")
+                self.assertGreaterEqual(answer.status, 400)
+                self.assert_no_pieces("given-up")
+
+    def test_a_client_that_leaves_after_a_whole_file(self) -> None:
+        for _ in range(5):
+            with socket.create_connection(self.at, TIMEOUT_S) as sock:
+                head = f"PUT /workspaces/leaves-up/file?path=f HTTP/1.1\r\nHost: {self.at[0]}\r\n"
+                head += f"Authorization: Bearer {ANN}\r\nContent-Length: 20000000\r\n\r\n"
+                sock.sendall(head.encode() + bytes(20_000_000))
+        self.assert_no_pieces("leaves-up")
+
     def send(self, piece: bytes, first: int, total: int, **query: str) -> Answer:
         told = {"Content-Range": f"bytes {first}-{first + len(piece) - 1}/{total}"}
         return self.put("f", piece, "up", query=query, **told)

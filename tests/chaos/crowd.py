@@ -27,7 +27,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..bench.peers import config, start
-from ..bench.people import FREE, SHORT, Target, attacks, beside, document
+from ..bench.people import FREE, SHORT, Target, attacks, beside, document, files
 from ..tooling.child import Child
 from . import processes
 
@@ -40,8 +40,9 @@ WARM_UP_S = 4.0  # beside each attacker
 SETTLED_S = 90.0
 IDLE_S = 5.0  # of the processes that a server keeps
 RESULTS_S, CLAIMS_S = 30, 300  # a call that waits longer than its claim is asked about
-MORE_KIB, SLACK = 64 << 10, 8  # of memory; of descriptors, threads and processes
-MORE_FILES, MORE_BYTES = 400, 48 << 20  # of the home, without LASTING
+MORE_KIB, SLACK = 32 << 10, 8  # of memory; of descriptors, threads and processes
+MORE_FILES, MORE_BYTES = 400, 8 << 20  # of the home, without LASTING
+FILES, LARGEST = 5, 500_000  # of each session; bytes of a file
 KEPT_MB = 8  # of sessions for their next requests: full after the warm-up, so that it adds nothing
 LIMITS = {"claim_ttl_s": CLAIMS_S, "result_ttl_s": RESULTS_S, "kept_sessions_mb": KEPT_MB}
 # What is bounded by an hour or by bytes, and not by what runs.
@@ -58,6 +59,7 @@ class Held:
     processes: int
     files: int
     bytes: int
+    folders: dict[str, int] = field(default_factory=dict)  # MiB of the larger ones
 
 
 @dataclass
@@ -154,11 +156,19 @@ class Person:
             raise Lost(f"stream of {self.name} ends with {told[-200:]!r}")
 
     def file(self, number: int) -> None:
-        path = f"/workspaces/{self.session()}/file?path=f{number % 5}"
-        data = f"{self.name} {number} ".encode() * self.chance.choice((1, 1_000, 60_000))
+        self.keep_file(self.session(), number, self.chance.choice((10, 10_000, LARGEST)))
+
+    def keep_file(self, session: str, number: int, size: int) -> None:
+        path = f"/workspaces/{session}/file?path=f{number % FILES}"
+        data = (f"{self.name} {number} ".encode() * size)[:size]
         self.insist("upload", "PUT", path, data)
         if self.insist("download", "GET", path) != data:
             raise Lost(f"file of {self.name}: it is not what was written")
+
+    def fill(self) -> None:
+        """Write all files of all sessions at their largest."""
+        for number in range(SESSIONS * FILES):
+            self.keep_file(f"{self.name}-{number // FILES}", number, LARGEST)
 
     # -- the careless
 
@@ -235,10 +245,15 @@ class Crowd:
                 found.descriptors += len(list(Path(f"/proc/{pid}/fd").iterdir()))
                 found.threads += len(list(Path(f"/proc/{pid}/task").iterdir()))
                 found.processes += 1
+        sizes: Counter[str] = Counter()
         for path in self.home.rglob("*"):
-            if path.relative_to(self.home).parts[0] not in LASTING:
+            folder = path.relative_to(self.home).parts[0]
+            if folder not in LASTING:
                 with suppress(OSError):
-                    found.files, found.bytes = found.files + 1, found.bytes + path.lstat().st_size
+                    size = path.lstat().st_size
+                    found.files, found.bytes = found.files + 1, found.bytes + size
+                    sizes[folder] += size
+        found.folders = {name: size >> 20 for name, size in sizes.items() if size >> 20}
         return found
 
     def play(self, seconds: float, each_s: float, names: list[str]) -> None:
@@ -267,7 +282,13 @@ class Crowd:
                 self.tally.wrong.append(f"{each.name} waits for ever")
 
     def settled(self, before: Held | None = None) -> Held:
-        """Return what it has after a rest: as little as before, or what is left at last."""
+        """Return what it has after a rest: as little as before, or what is left at last.
+
+        The workspaces are filled first, so that their size does not hang on the last uploads.
+        """
+        for name, target in [*self.targets.items()][:HONEST]:
+            Person(name, target, random.Random(self.seed), self.tally).fill()
+        files(self.targets[HOSTILE])
         ends = time.monotonic() + SETTLED_S
         time.sleep(2 * IDLE_S)
         while True:
