@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from server.http.client import Client, ClientError
@@ -25,7 +26,7 @@ from server.models.chat_request import MANY
 from server.models.http_model import FAST, RemoteAPI
 from server.models.quirks import EndpointState
 from server.models.registry import APIS, Model
-from server.models.vendors import Provider, endpoint
+from server.models.vendors import PRESETS, Provider, choose_api, endpoint
 from server.runtime.offload import LARGE
 from server.session.fold import Folder
 from server.session.limits import API_PATHS
@@ -203,6 +204,38 @@ class WholeRun(Case):
                     each["answer"] = {"status": "resolved", "payload": {"retry": True}}
             self.assertEqual(set(counts.values()), {1}, "no tool ran twice")
             return session, server.requests
+
+    async def test_every_preset_answers_a_conversation_with_tools_twice(self) -> None:
+        """Each call with its result goes back in every later request, and no answer is lost."""
+        by_api = {speaker.api: speaker for speaker in SPEAKERS}
+        for name, preset in PRESETS.items():
+            speaker = by_api[choose_api("", preset.base_url, preset)]
+            calls = [("call", f"{call[1]}2", *call[2:]) for call in FIRST if call[0] == "call"]
+            again = [part for part in FIRST if part[0] != "call"] + calls
+            parts = (FIRST, LAST, again, LAST)
+            counts: dict[tuple[str, str], int] = {}
+            toolbox = CountingToolbox({"time": "read", "note": "auto"}, counts)
+            async with serving(*(answer(speaker.stream(each)) for each in parts)) as server:
+                models: Any = Resolves(self.api(speaker, server, preset=name))
+                host = agent(models, toolbox, ids=Ids(), clock=ManualClock())
+                session: Any = {"id": "s", "messages": []}
+                for text in ("what time?", "and now?"):
+                    session["messages"].append({"id": text, "role": "user", "content": text})
+                    run = host.prepare(copy.deepcopy(session))
+                    async for _ in run.events():
+                        pass
+                    session = run.session
+                    with self.subTest(name, text=text):
+                        self.assertEqual(session["status"], "completed")
+                        self.assertEqual(session["messages"][-1]["content"], "It is noon.")
+                heard = [speaker.heard(each.json) for each in server.requests]
+            sent = [[each for each in one if each[0] != "thought"] for one in heard]
+            with self.subTest(name):
+                self.assertEqual(len(sent), 4)
+                for before, after in pairwise(sent):
+                    self.assertEqual(after[: len(before)], before)
+                kinds = [[who for who, _ in each if who in ("call", "result")] for each in sent]
+                self.assertEqual([len(each) for each in kinds], [0, 4, 4, 8])
 
     async def test_the_same_session_over_each_api(self) -> None:
         plain: dict[str, Any] = {}
