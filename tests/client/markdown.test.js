@@ -128,7 +128,7 @@ const TABLE = {
     ['[https://a.b](https://c.d)', 'p(<a https://c.d (c.d)>https://a.b</a>)'], ['**https://a.b**', 'p(<b><a https://a.b>https://a.b</a></b>)'], ['http://localhost:8080/x', 'p(<a http://localhost:8080/x>http://localhost:8080/x</a>)'], ['http:// a', 'p(http:// a)'], ['[a](javascript:b)', 'p(<a javascript:b>a</a>)'], ['@user a@b', 'p(@user a@b)'], ['[1] www.a.b', 'p([1] <a http://www.a.b>www.a.b</a>)'],
   ],
   formulas: [
-    ['costs $5 and $6', 'p(costs $5 and $6)'], ['$x$ and $HOME and $PATH', 'p(m(x) and $HOME and $PATH)'], ['$5 costs $x$', 'p($5 costs m(x))'], ['\\$5$', 'p($5$)'], ['`$x$` $y$', 'p(`$x$` m(y))'],
+    ['costs $5 and $6', 'p(costs $5 and $6)'], ['$5 to $10. Price R$ 12', 'p($5 to $10. Price R$ 12)'], ['$10，约R$ 12', 'p($10，约R$ 12)'], ['$2xy + 3$ $3 \\text{ if } x$', 'p(m(2xy + 3) m(3 \\text{ if } x))'], ['$x$ and $HOME and $PATH', 'p(m(x) and $HOME and $PATH)'], ['$5 costs $x$', 'p($5 costs m(x))'], ['\\$5$', 'p($5$)'], ['`$x$` $y$', 'p(`$x$` m(y))'],
     ['a \\(x^2\\) b', 'p(a m(x^2) b)'], ['\\(\\)', 'p(())'], ['\\[\\]', 'p([])'], ['$a\\$b$', 'p(m(a\\$b))'], ['$ a$', 'p($ a$)'], ['$a $', 'p($a $)'], ['$a_1$ b_2$', 'p(m(a_1) b_2$)'], ['设 $x$ 为', 'p(设 m(x) 为)'],
     ['$$\nx\n+ y\n$$\n\nb', 'M(x⏎+ y) p(b)'], ['$$ x = 1 $$', 'M(x = 1)'], ['a\n$$\nb\n$$\nc', 'p(a) M(b) p(c)'], ['$$a\n= b$$\nok', 'M(a⏎= b) p(ok)'], ['\\[\nx\n\\]', 'M(x)'], ['\\[ a \\] b', 'p(M(a) b)'], ['$$a$$ is', 'p(M(a) is)'],
     ['$$\nx', 'p($$⏎x)'], ['$$\nx\n\ny\n$$', 'p($$⏎x) p(y) p($$)'], ['- $$\n  x\n  $$\n- b', 'ul(li(M(x)) li(p(b)))'], ['> $$\n> x\n> $$', 'quote(M(x))'], ['$$$ a', 'p($$$ a)'], ['| $a$ |\n|---|', 'table[-](m(a))'],

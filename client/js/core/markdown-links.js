@@ -153,7 +153,7 @@ yaa.define('core/markdown-links', [], () => {
   }
 
   /**
-   * `$x$`; but not the prices in `$5 and $6`, nor `$HOME and $PATH`.
+   * `$x$`; but not the prices in `$5 and $6` or `$5. For R$ 6`, nor `$HOME and $PATH`.
    * @param {string} text @param {number} at
    */
   function readDollars(text, at) {
@@ -161,7 +161,8 @@ yaa.define('core/markdown-links', [], () => {
     do end = text.indexOf('$', end + 1)
     while (text[end - 1] === '\\')
     const body = end < 0 || end - at > FORMULA_MAX ? '' : text.slice(at + 1, end)
-    const good = /^[^\s`](?:[^`]*[^\s`])?$/.test(body) && !/[0-9]/.test(text[end + 1] ?? '')
+    const price = /^\d[^\\]*(?:\s\p{L}{2}|\p{Script=Han})/u // a number, and then words
+    const good = /^[^\s`](?:[^`]*[^\s`])?$/.test(body) && !price.test(body) && !/[0-9]/.test(text[end + 1] ?? '')
     return good ? { text: body, end: end + 1 } : null
   }
 
