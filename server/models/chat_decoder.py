@@ -151,6 +151,8 @@ class Decoder(StreamDecoder):
             raise failure
         if raw := chunk.get("usage"):
             self._take_usage(raw)
+        if cited := chunk.get("search_results") or chunk.get("citations"):  # Perplexity
+            self._citations.add_annotations(cited)
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):

@@ -140,8 +140,12 @@ class Citations:
             self._all.append(found)
 
     def add_annotations(self, annotations: Any, base: int = 0) -> None:
-        """Add `url_citation` annotations. `base`: characters of the answer before their text."""
+        """Add `url_citation` annotations, or addresses that belong to no place in the answer.
+
+        `base`: characters of the answer before the text of the annotations.
+        """
         for each in annotations if isinstance(annotations, list) else ():
+            each = {"url": each} if isinstance(each, str) else each
             inner = each.get("url_citation", each) if isinstance(each, dict) else None
             start, end = _place(inner, "start_index"), _place(inner, "end_index")
             if start is None or end is None:

@@ -313,6 +313,24 @@ class Chat(unittest.TestCase):
         made = message(whole.read("chat", json.dumps(document).encode()))
         self.assertEqual(made["meta"]["citations"], [cited])
 
+    def test_sources_beside_the_answer(self) -> None:
+        """Perplexity has them at the top of each chunk, and their addresses once more."""
+        named = [{"title": "A", "url": "https://a.example/", "date": "2026-01-01"}]
+        addresses = ["https://a.example/", "javascript:x"]
+        spoken = {"role": "assistant", "content": "It is so [1]."}
+        choice = {"index": 0, "delta": spoken, "finish_reason": "stop"}
+        for more, title in (
+            ({"search_results": named, "citations": addresses}, "A"),
+            ({"citations": addresses}, ""),
+        ):
+            chunk = {"choices": [choice], **more}
+            document = {"choices": [{**choice, "message": spoken, "delta": {}}], **more}
+            for sent in (sse(chunk, chunk), json.dumps(document).encode()):
+                with self.subTest(sent=sent):
+                    made = message(whole.read("chat", sent))
+                    wanted = [{"url": "https://a.example/", "title": title}]
+                    self.assertEqual(made["meta"]["citations"], wanted)
+
 
 class Parts(unittest.TestCase):
     def test_citations_that_are_none(self) -> None:
