@@ -23,10 +23,11 @@ yaa.define('core/session-changes', ['core/session', 'core/patch'], (sessions, { 
     },
     /** Once. One that waited in the session is `queued` there, unless another tab has said it. */
     say(session, { message, queued }) {
-      if (session.messages.some(({ id }) => id === message.id)) return true
-      if (queued && session.ext?.queue?.[queued] === undefined) return false
-      if (queued) KINDS.set(session, { path: ['ext', 'queue', queued] })
-      session.messages.push(message)
+      const isSaid = session.messages.some(({ id }) => id === message.id)
+      const waits = session.ext?.queue?.[queued] !== undefined
+      if (queued && !waits && !isSaid) return false
+      if (waits) KINDS.set(session, { path: ['ext', 'queue', queued] })
+      if (!isSaid) session.messages.push(message)
       return true
     },
   }

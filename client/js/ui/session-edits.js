@@ -91,7 +91,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
     async function hear(message) {
       if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
       const waited = message?.later && entries.get(message.later)
-      if (isActive(waited)) await beside(waited)
+      if (waited?.locked) await beside(waited)
       else if (waited) await settle(waited, true)
       if (message?.removed && entries.has(message.removed)) await gone(message.removed)
       if (!message?.changed) return
@@ -107,7 +107,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
           if (found && !isBusy(entry) && !turns.has(id) && entry.stamp === stamp) {
             Object.assign(entry, { session: found.session, stamp: found.stamp })
             for (const one of entry.later) one.shown &&= apply(entry.session, one.change)
-          } else if (found && isBusy(entry)) { // what follows here is newer
+          } else if (found && entry.mirrored && !isActive(entry)) { // what follows here is newer
             const unposted = entry.later.filter(({ posted }) => !posted).map(({ change }) => change)
             for (const change of [...found.changes, ...unposted]) if (isBeside(change)) apply(entry.session, change)
           }
@@ -120,7 +120,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
     /** What another tab has changed under a run of this one. @param {Entry} entry */
     async function beside(entry) {
       const { changes } = await store.look(entry.session.id)
-      if (!isActive(entry)) return settle(entry, true)
+      if (!entry.locked) return settle(entry, true)
       for (const change of changes) if (isBeside(change)) apply(entry.session, change)
       await save(entry.session)
       await changed(entry.session.id)

@@ -171,9 +171,10 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         return quiet || changed(id)
       }
       const posted = entry.later.filter((one) => !one.posted && one.change.kind !== 'say')
+      if (!posted.length) return // two tabs that wait for a third would tell one another for ever
       for (const one of posted) one.posted = true
       const kept = await store.post(id, posted.map(({ change }) => change))
-      if (!isActive(entry)) {
+      if (!entry.locked) {
         if (kept) entry.later = entry.later.filter((one) => !posted.includes(one)) // made once, by who has the lock next
         channel.send({ later: id })
       } else if (posted.some(({ shown }) => shown)) await save(entry.session).then(() => changed(id))
@@ -196,7 +197,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       entry.elsewhere = entry.mirrored = false
       if (found) Object.assign(entry, { session: found.session, stamp: found.stamp })
       const own = entry.later.splice(0)
-      const mine = own.filter(({ change, shown }) => (found || !shown) && changes.every(({ id }) => id !== change.id))
+      const mine = own.filter(({ change, shown }) => (found || !shown || changes.length) && changes.every(({ id }) => id !== change.id))
       const news = [...changes, ...mine.map(({ change }) => change)]
       const undone = news.filter((change) => !apply(entry.session, change))
       if (found || news.length) onChange(id, true)
@@ -228,6 +229,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       if (!release) return null
       try {
         const { taken, said } = await catchUp(entry)
+        entry.locked = true
         if (said) return await save(entry.session, taken), state ?? STOPPED
         sessions.markContinued(entry.session)
         // stored before the first script or request that it needs
@@ -251,6 +253,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         return end
       } finally {
         remember(id, false)
+        entry.locked = false
         release()
       }
     }
@@ -344,23 +347,19 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
   const unsent = (stop) => ({ output: new Map(), events: [], stop, retryNow() {} })
 
   /** @param {string} id */
-  const wasRunning = (id) => runningIds().includes(id)
+  const wasRunning = (id) => running().includes(id)
 
-  /** @returns {string[]} none where a tab may store nothing: then nothing goes on by itself */
-  function runningIds() {
+  /** @param {string} id @param {boolean} on */
+  const remember = (id, on) => running([...running().filter((one) => one !== id), ...(on ? [id] : [])])
+
+  /** @param {string[]} [next] @returns {string[]} none where a tab may store nothing: then nothing goes on by itself */
+  function running(next) {
     try {
+      if (next) sessionStorage.setItem(RUNNING, JSON.stringify(next))
       return JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
-    } catch {
+    } catch { // full, or forbidden
       return []
     }
-  }
-
-  /** @param {string} id @param {boolean} running */
-  function remember(id, running) {
-    const others = runningIds().filter((one) => one !== id)
-    try {
-      sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
-    } catch { /* full, or forbidden */ }
   }
 
   /** Waiting to try again ends early when the network is back or the page is looked at. @param {() => void} callback */

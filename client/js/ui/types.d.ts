@@ -39,6 +39,8 @@ export interface Entry {
   later: { change: SessionChange; shown: boolean; posted?: boolean }[]
   /** which write of it this tab knows */
   stamp?: string
+  /** its run has its lock, and has read what was stored: before, nothing is written */
+  locked?: boolean
 }
 
 /** An agent a session can name. `first`: that of a session which names none. */
