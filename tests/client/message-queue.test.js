@@ -11,7 +11,8 @@ const { use, JS } = require('./load-modules.js')
 /** The queue of a page in which a run of the open session goes on or does not. */
 function page() {
   const { apply } = use('core/session-changes')
-  const modules = { 'core/session': use('core/session'), 'core/ids': use('core/ids'), 'ui/i18n': { t: (key) => key }, 'ui/session-store': { isBusy: (entry) => entry.active } }
+  const app = {}
+  const modules = { 'ui/commands': { context: () => ({ app }) }, 'core/session': use('core/session'), 'core/ids': use('core/ids'), 'ui/i18n': { t: (key) => key }, 'ui/session-store': { isBusy: (entry) => entry.active } }
   const sent = []
   const toasts = []
   const press = {}
@@ -34,7 +35,8 @@ function page() {
   const define = (name, deps, factory) => { modules[name] = factory(...deps.map((one) => modules[one] ?? {})) }
   for (const name of ['composer-notices', 'queue-chip']) vm.runInContext(fs.readFileSync(path.join(JS, 'ui', `${name}.js`), 'utf8'), vm.createContext({ yaa: { define } }))
   const entry = { session: { id: 's', messages: [] }, active: true, state: null, run: { stop: () => {} } }
-  const own = modules['ui/composer-notices'].queueOf({ current: entry, sessionStore: { queue, send } })
+  Object.assign(app, { current: entry, sessionStore: { queue, send } })
+  const own = modules['ui/composer-notices'].queueOf(app)
   const waiting = () => Array.from(own.of(), ({ text }) => text)
   /** The person writes other words over the first that waits, or none: presses its cross. */
   function change(words) {

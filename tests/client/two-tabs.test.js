@@ -232,7 +232,7 @@ class Player {
     if (!first) return
     this.record.words.set(words, { sure: false, tab })
     this.record.words.set(first.content, { sure: false, tab })
-    tab.queue.put(first.id, words)
+    tab.sessionStore.queue(tab.app.current, first.id, words)
   }
 
   end() { this.browser.server.endAll() }

@@ -20,7 +20,6 @@ declare global {
       queueOf(app: import('./types').App): {
         of(session?: Session): { id: string; text: string; content: any }[]
         add(content: any, entry?: import('./types').Entry): void
-        put(id: string, content?: any): () => any
         sendNow(id: string): void
         onEnd(entry: import('./types').Entry): void
       }

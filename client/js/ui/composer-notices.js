@@ -61,9 +61,6 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
     /** @param {any} content text, or parts @param {import('./types').Entry} [entry] */
     const add = (content, entry = app.current) => sessionStore.queue(entry, uuid(), content)
 
-    /** @param {string} id @param {any} [content] none takes it out @returns {() => any} puts it there again, whatever is shown then */
-    const put = (id, content, entry = app.current, old = entry.session.ext?.queue?.[id]) => (sessionStore.queue(entry, id, content), () => sessionStore.queue(entry, id, old))
-
     /** Say it at once; a run that is on is stopped first. @param {string} id */
     function sendNow(id) {
       const entry = app.current
@@ -88,7 +85,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
       if (well) take(entry, of(entry.session)[0]?.id)
     }
 
-    return { of, add, put, sendNow, onEnd }
+    return { of, add, sendNow, onEnd }
   }
 
   /** What is written in a message, not what goes along (core/attachments). @param {any} part */

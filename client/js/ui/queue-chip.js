@@ -1,6 +1,6 @@
 // A message that waits to be sent, over the composer.
 
-yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notices', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { isWords }) => {
+yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notices', 'ui/commands', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { isWords }, { context }) => {
   /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
   function chipView(actions) {
     /** @type {any} */ let item = null
@@ -22,8 +22,9 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notic
     function change(words) {
       const { id, content } = item
       if (actions.queue.of().every((one) => one.id !== id)) return // it has been sent
-      const action = actions.queue.put(id, words ? withWords(content, words) : undefined)
-      if (!words) toast(t('queue.removed'), { label: t('side.undo'), action })
+      const { sessionStore, current } = context().app
+      sessionStore.queue(current, id, words ? withWords(content, words) : undefined)
+      if (!words) toast(t('queue.removed'), { label: t('side.undo'), action: () => sessionStore.queue(current, id, content) })
     }
 
     function edit() {

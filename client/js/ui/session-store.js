@@ -77,8 +77,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
 
     /** @param {Entry} entry @param {boolean} on only a session that was never stored becomes temporary */
     function setTemporary({ session }, on) {
-      session.ext = { ...session.ext, temporary: true }
-      if (!on) delete session.ext.temporary
+      apply(session, { kind: 'set', path: ['ext', 'temporary'], value: on || undefined })
       if (!on && session.messages.length) save(session)
       changed(session.id)
     }
