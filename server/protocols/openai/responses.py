@@ -510,7 +510,9 @@ class ResponsesReply(common.Reply):
         """Return (id, value to keep for later requests); None if nothing may be kept."""
         if self._wish.body is None or self._status not in ("completed", "incomplete"):
             return None
-        return response_id(self._run), kept_answer(self._wish.body, self._output)
+        whole = {k: v for k, v in self._whole().items() if k not in ("output", "yaa")}
+        kept = kept_answer(self._wish.body, self._output) | {"response": whole}
+        return response_id(self._run), kept
 
     def _whole(self) -> Json:
         """Return the response in its current state."""

@@ -109,6 +109,14 @@ class ResponseStore:
             return None
         return (value, found.st_size) if isinstance(value, dict) else None
 
+    def remove(self, owner: str, name: str) -> bool:
+        """Delete a value. Return whether it was kept."""
+        try:
+            (self._place(owner) / _hash_name(name)).unlink()
+        except OSError:
+            return False
+        return True
+
     def _make_room(self, place: Path, size: int) -> None:
         now = self._clock()
         if self._all_at is None or not 0 <= now - self._all_at < SWEEP_ALL_S:
@@ -244,6 +252,8 @@ def routes(services: Services) -> dict[tuple[str, str], Route]:
         ("GET", "/v1/models/{model}"): Route(openai.model, refusal=common.refusal),
         ("POST", "/v1/chat/completions"): Route(openai.chat, refusal=common.refusal),
         ("POST", "/v1/responses"): Route(openai.responses, refusal=common.refusal),
+        ("GET", "/v1/responses/{id}"): Route(openai.response, refusal=common.refusal),
+        ("DELETE", "/v1/responses/{id}"): Route(openai.delete_response, refusal=common.refusal),
     }
 
 
@@ -334,6 +344,24 @@ class OpenAI:
                 )
                 await self._answer(call, run, reply, turn, streams=wish.stream)
 
+    async def response(self, call: RequestContext) -> None:
+        """Send a kept answer once more. Raises Problem."""
+        owner, name = call.key.owner, call.at["id"]
+        call.exchange.hold(2 * responses.MAX_BYTES)
+        found = await offload(
+            responses.MAX_BYTES, self._recent.fetch, owner, name, responses.MAX_BYTES
+        )
+        if not found or "response" not in found[0]:
+            raise _missing(name)
+        await call.json({**found[0]["response"], "output": found[0]["output"]})
+
+    async def delete_response(self, call: RequestContext) -> None:
+        """Delete a kept answer. Raises Problem."""
+        name = call.at["id"]
+        if not self._recent.remove(call.key.owner, name):
+            raise _missing(name)
+        await call.json({"id": name, "object": "response", "deleted": True})
+
     async def _attempt_of(
         self, call: RequestContext, document: dict[str, Any], *, streams: bool
     ) -> RequestAttempt:
@@ -401,6 +429,10 @@ class OpenAI:
 
     def _earlier(self, call: RequestContext) -> Earlier:
         return lambda name, most: self._recent.fetch(call.key.owner, name, most)
+
+
+def _missing(name: str) -> Problem:
+    return Problem("not_found", f"The answer {shown_value(name)} is not kept here, or no longer")
 
 
 class RequestAttempt:

@@ -385,6 +385,24 @@ class Named(Case):
         said = self.said(input="recall", previous_response_id=found["id"])
         self.assertEqual(said, ["hi", "Hé"] * 4 + ["recall"])
 
+    def test_it_is_sent_once_more_and_deleted(self) -> None:
+        _, first = self.respond(input="hi")
+        path = f"/v1/responses/{first['id']}"
+        status, _, data = self.send(path)
+        found = json.loads(data)
+        self.assertEqual(status, 200)
+        self.assertEqual(found, {key: value for key, value in first.items() if key != "yaa"})
+        status, _, data = self.send(path, method="DELETE")
+        told = {"id": first["id"], "object": "response", "deleted": True}
+        self.assertEqual((status, json.loads(data)), (200, told))
+        for method in ("GET", "DELETE"):
+            for name in (first["id"], "resp_none", "..%2Fx"):
+                status, _, data = self.send(f"/v1/responses/{name}", method=method)
+                self.assertEqual(status, 404, data)
+                self.assertIn("is not kept here", json.loads(data)["error"]["message"])
+        status, _ = self.respond(input="x", previous_response_id=first["id"])
+        self.assertEqual(status, 400)
+
     def test_another_process_of_the_host_has_it_too(self) -> None:
         _, first = self.respond(input="hi")
         with Yaa(self.served.config, home=self.served.home) as other:
