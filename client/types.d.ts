@@ -194,7 +194,7 @@ interface ConfigField {
   pointer: string; parts: string[]; schema: Json; rest: boolean; none: boolean; group: string
   kind: 'choice' | 'flag' | 'number' | 'text' | 'template' | 'secret' | 'lines' | 'json'
 }
-interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
+interface Head { id: string; title: string; status: string; updated: number; said?: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
 interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged'; message: string }
 /** A change of a session as a plain value (core/session-changes). */
 interface SessionChange { kind: 'set' | 'answer' | 'say'; [key: string]: any }
@@ -205,7 +205,7 @@ interface Store {
   list(): Promise<Head[]>
   get(id: string): Promise<Session | null>
   /** `stamp` names this write; `taken`: keys of changes that `look` gave, which are in it. False: it failed, and was said to */
-  put(session: Session, marks?: Marks, about?: { stamp?: string; taken?: any[] }): Promise<boolean | void>
+  put(session: Session, marks?: Marks, about?: { stamp?: string; taken?: any[]; said?: number }): Promise<boolean | void>
   /** keeps changes beside a session that is being written; true once they are stored */
   post(id: string, changes: SessionChange[]): Promise<boolean | void>
   /** which write of a session is stored, and the changes that wait for it */
@@ -537,7 +537,7 @@ interface Modules {
     /** takes live output of a call; false: it is none */
     hear(output: Map<string, string>, event: YaaEvent): boolean
   }
-  'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
+  'io/store-memory': { open(): Store; headOf(session: Session, updated: number, said?: number): Head; later(a: Head, b: Head): number }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
     open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings

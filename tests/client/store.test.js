@@ -434,3 +434,17 @@ test('no way to lock, none that is allowed, no channel: a tab is on its own, and
     assert.ok(await locks.create({ locks: null, indexedDB }).acquire('a'))
   }
 })
+
+test('one from elsewhere is listed when it was, until it is written here; what expires counts from now', async () => {
+  for (const [kind, store] of await stores()) {
+    const began = Date.now()
+    await store.put(example('new'))
+    await store.put(example('of 2023'), undefined, { said: 5 })
+    await store.put(example('of 2024'), undefined, { said: 9 })
+    const listed = async () => (await store.list()).map(({ id }) => id)
+    assert.deepStrictEqual(await listed(), ['new', 'of 2024', 'of 2023'], kind)
+    assert.ok((await store.list()).every(({ updated }) => updated >= began), kind)
+    await store.put(example('of 2023'))
+    assert.strictEqual((await store.list()).find(({ id }) => id === 'of 2023').said, undefined, kind)
+  }
+})

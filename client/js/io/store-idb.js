@@ -122,7 +122,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
         unread(error)
         throw error
       })
-      return /** @type {Head[]} */ (heads).sort((a, b) => b.updated - a.updated)
+      return /** @type {Head[]} */ (heads).sort(memory.later)
     }
 
     /**
@@ -151,11 +151,11 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     }
 
     /** @type {Store['put']} */
-    async function put(session, marks = {}, { stamp = '', taken = [] } = {}) {
+    async function put(session, marks = {}, { stamp = '', taken = [], said } = {}) {
       const { id } = session
       pending.delete(id)
       return write(({ heads, bodies, events }) => {
-        heads.put({ ...memory.headOf(session, Date.now()), stamp })
+        heads.put({ ...memory.headOf(session, Date.now(), said), stamp })
         bodies.put({ id, session, marks })
         for (const key of taken) events.delete(key)
         dropEvents(events, id)

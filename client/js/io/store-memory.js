@@ -4,7 +4,7 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
 
   /** @returns {Store} */
   function open() {
-    /** @type {Map<string, {session: Session, updated: number, stamp: string}>} */
+    /** @type {Map<string, {session: Session, updated: number, stamp: string, said?: number}>} */
     const kept = new Map()
 
     /** @param {string} id */
@@ -13,13 +13,12 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
     return {
       kind: 'memory',
       list: async () => {
-        const heads = [...kept.values()].map(({ session, updated }) => headOf(session, updated))
-        return heads.sort((a, b) => b.updated - a.updated)
+        return [...kept.values()].map(({ session, updated, said }) => headOf(session, updated, said)).sort(later)
       },
       look: async (id) => ({ stamp: kept.get(id)?.stamp ?? '', keys: [], changes: [] }), // no other tab has them
       post: async () => {},
       get: async (id) => copyOf(id),
-      put: async (session, _, { stamp = '' } = {}) => { kept.set(session.id, { session: structuredClone(session), updated: Date.now(), stamp }) },
+      put: async (session, _, { stamp = '', said } = {}) => { kept.set(session.id, { session: structuredClone(session), updated: Date.now(), stamp, said }) },
       append: (id, event) => {
         const entry = kept.get(id)
         if (entry) fold(entry.session, event)
@@ -34,13 +33,16 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
     }
   }
 
-  /** What a list of sessions shows. @param {Session} session @param {number} updated @returns {Head} */
-  function headOf(session, updated) {
+  /** The latest first. @param {Head} a @param {Head} b */
+  const later = (a, b) => (b.said ?? b.updated) - (a.said ?? a.updated)
+
+  /** What a list of sessions shows. @param {Session} session @param {number} updated @param {number} [said] when it was, of one from elsewhere @returns {Head} */
+  function headOf(session, updated, said) {
     const { id, status, messages, ext } = session
     const counts = { messages: messages.length, waiting: waiting(session).length }
     const tags = Array.isArray(ext?.tags) ? ext.tags.map(String) : []
-    return { id, title: titleOf(session), status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags }
+    return { id, title: titleOf(session), status: status ?? '', updated, ...(said ? { said } : {}), ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags }
   }
 
-  return { open, headOf }
+  return { open, headOf, later }
 })

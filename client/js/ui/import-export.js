@@ -223,7 +223,7 @@ yaa.define('ui/import-export', [
       session.id = uuid()
       result.copies += 1
     }
-    await app.sessionStore.restore(session, true)
+    await app.sessionStore.restore(session, true, lastTime(session))
     result.added.push(session)
     return true
   }

@@ -74,14 +74,14 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
       return session ?? entry?.session ?? null
     }
 
-    /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @returns {Promise<boolean>} false: it is running */
-    async function restore(session, quiet) {
+    /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @param {number} [said] when it was @returns {Promise<boolean>} false: it is running */
+    async function restore(session, quiet, said) {
       const entry = entries.get(session.id)
       const release = isActive(entry) ? null : await takeLock(session.id)
       if (!release) return false
       if (entry) Object.assign(entry, { session, state: null, later: [] })
       else if (isTemporary(session)) hold(session)
-      await save(session)
+      await save(session, undefined, said)
       await release()
       if (!quiet) await changed(session.id)
       return true

@@ -56,16 +56,16 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** @param {Session} session */
     const isTemporary = (session) => session.ext?.temporary === true
 
-    /** Store a session: nothing else does. @param {Session} session @param {Marks} [marks] @param {any[]} [taken] keys of changes that waited */
-    async function write(session, marks = entries.get(session.id)?.run?.marks, taken = []) {
+    /** Store a session: nothing else does. @param {Session} session @param {Marks} [marks] @param {any[]} [taken] keys of changes that waited @param {number} [said] when it was, of one from elsewhere */
+    async function write(session, marks = entries.get(session.id)?.run?.marks, taken = [], said = undefined) {
       if (isTemporary(session)) return
       const [entry, stamp] = [entries.get(session.id), uuid()]
-      if (await store.put(session, marks, { stamp, taken }) !== false && entry) entry.stamp = stamp
+      if (await store.put(session, marks, { stamp, taken, said }) !== false && entry) entry.stamp = stamp
     }
 
-    /** @param {Session} session @param {any[]} [taken] */
-    async function save(session, taken) {
-      await write(session, undefined, taken)
+    /** @param {Session} session @param {any[]} [taken] @param {number} [said] */
+    async function save(session, taken, said) {
+      await write(session, undefined, taken, said)
       if (!isTemporary(session)) globalThis.dispatchEvent?.(new CustomEvent('yaa-saved', { detail: session }))
     }
 

@@ -201,7 +201,8 @@ export interface SessionStore {
   rename(id: string, title: string): Promise<void>
   change(id: string, edit: (session: Session) => void, quiet?: boolean): Promise<void>
   remove(id: string, quiet?: boolean): Promise<Session | null>
-  restore(session: Session, quiet?: boolean): Promise<boolean>
+  /** `said`: when it was, of one from elsewhere */
+  restore(session: Session, quiet?: boolean, said?: number): Promise<boolean>
   changed(...ids: string[]): Promise<void>
   heads(): Head[]
   entry(id: string): Entry | undefined

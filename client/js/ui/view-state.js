@@ -54,7 +54,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
     const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
-    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
+    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.said ?? head.updated, current: head.id === current, mark, ...labels }
   }
 
   /** What `moment` said, of one day in one language: it takes long for thousands. @type {Map<number, string>} */ const times = new Map()
