@@ -16,9 +16,10 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
@@ -47,6 +48,7 @@ from .config import (
     make_home,
 )
 from .http.listener import bind
+from .http.parser import is_loopback
 from .runtime import start_folder
 from .runtime.command import COMMAND
 from .session.limits import ASK as MODES_OF_ASKING
@@ -84,6 +86,7 @@ BUILD = "also packages without a wheel; that runs their code as you, outside of 
 TRUST = "the session is my own: keep its approvals, settings and agent"
 ASK = "ask before every call, whatever is allowed: --permission every_call"
 PERMISSION = "what runs unasked: by_rules; in a copy edits_run or copy_runs"
+PROGRAM = Path(__file__).resolve().parent.parent  # a checkout of yaa is no project of the person
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # temporary errors of `bind`
 INTERRUPTED = 128 + signal.SIGINT  # the exit code that shells use
@@ -98,7 +101,8 @@ def main(arguments: list[str] | None = None) -> int:
     # Values from Windows env files and cluster secrets may end in line breaks; no setting does.
     env = {name: value.rstrip("\r\n") for name, value in os.environ.items()}
     try:
-        source = _source(options, env)
+        folder = _offered_folder(options)
+        source = _source(options, env, folder)
         config = source.read(None)
         if not options.command:
             wanted = config.server["log"]
@@ -112,7 +116,10 @@ def main(arguments: list[str] | None = None) -> int:
             code: int = later("cli.commands").perform(config, env, options)
             return code
         opens = is_desk(env) if options.open is None else options.open
-        return _serve(config, env, source, opens=opens, prints_link=options.print_link)
+        offered = folder.name if config.server["folders"].get(folder.name) == _copy(folder) else ""
+        return _serve(
+            config, env, source, opens=opens, prints_link=options.print_link, folder=offered
+        )
     except ConfigError as error:
         for problem in error.problems:
             print(f"yaa: {problem}", file=sys.stderr)
@@ -121,8 +128,30 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _source(options: argparse.Namespace, env: Mapping[str, str]) -> Source:
-    """Return where the configuration comes from. Raises ConfigError."""
+def _offered_folder(options: argparse.Namespace) -> Path:
+    """Return the folder that the page may offer, / for none.
+
+    That is the one that a person at a terminal is in, not the home folder of the person or yaa's.
+    """
+    root = Path("/")
+    if options.command or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return root
+    with suppress(OSError, RuntimeError, ConfigError):
+        folder = expand_path(".", "--home").resolve()
+        if not Path.home().resolve().is_relative_to(folder) and folder != PROGRAM:
+            return folder
+    return root
+
+
+def _copy(folder: Path) -> dict[str, str]:
+    return {"path": str(folder), "mode": "overlay"}
+
+
+def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -> Source:
+    """Return where the configuration comes from; `folder`: see _offered_folder. Raises ConfigError.
+
+    The folder is added for the owner alone: without other keys, at an address of this machine.
+    """
     home, named = home_folder(options.home, env), _config_file(options.config, env)
     flags = {
         "server.host": options.host,
@@ -137,7 +166,14 @@ def _source(options: argparse.Namespace, env: Mapping[str, str]) -> Source:
 
     def read(given: dict[str, Any] | None = None) -> Config:
         """Load the configuration; `given` is used in place of the file's content."""
-        return load(home, named, env, flags, foreign=foreign, given=given)
+        config = load(home, named, env, flags, foreign=foreign, given=given)
+        server = config.server
+        if folder.name and folder.name not in server["folders"] and not server["api_keys"]:
+            if is_loopback(server["host"]):
+                more = {**flags, "server.folders": {folder.name: _copy(folder)}}
+                with suppress(ConfigError):  # it cannot be one: yaa's home lies in it, or another
+                    return load(home, named, env, more, foreign=foreign, given=given)
+        return config
 
     return Source(file, read, file.stamp())
 
@@ -299,12 +335,18 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 
 
 def _serve(
-    config: Config, env: Mapping[str, str], source: Source, *, opens: bool, prints_link: bool
+    config: Config,
+    env: Mapping[str, str],
+    source: Source,
+    *,
+    opens: bool,
+    prints_link: bool,
+    folder: str = "",
 ) -> int:
     """Serve until stopped and return the exit code.
 
     `source`: of `config`. `prints_link`: print a link that signs in even if the output is not a
-    terminal.
+    terminal. `folder`: of server.folders, which the page offers.
     """
     server = config.server
     for text in config.remarks:
@@ -325,6 +367,11 @@ def _serve(
         ),
     ]
     page = address.here(make() if make else "") if opens else ""
+    if folder:
+        own = address.here()
+        query = f"{own}?folder={quote(folder)}"
+        page = page.replace(own, query)
+        lines = [line.replace(own, query) if line.startswith(own) else line for line in lines]
     metrics = Metrics(server["workers"])
     door = BoundServer(config, env, source, keys, sockets, lines, page, tls, metrics)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S

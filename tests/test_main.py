@@ -19,7 +19,9 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -188,21 +190,57 @@ class Serving(Case):
             self.assertNotIn(key, child.output)
             self.assertNotIn("#code=", child.output)
 
+        with self.at_terminal(ROOT) as said:
+            self.assertRegex(said, r"/#code=\S+\s")
+            self.assertNotIn(key, said)
+            self.assertNotIn("For a link that signs", said)
+
+    @contextmanager
+    def at_terminal(self, folder: Path) -> Iterator[str]:
+        """Start a server in a folder, and yield what it has printed with its link."""
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
+        env = self.env | {"PYTHONPATH": str(ROOT), "HOME": str(self.folder)}
+        command = [sys.executable, "-P", "-m", "server", "--port", "0", "--no-open"]
         process = subprocess.Popen(
-            self.command("--port", "0"), cwd=ROOT, env=self.env, stdout=theirs, stderr=theirs
+            command, cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs
         )
         os.close(theirs)
         said, deadline = "", time.monotonic() + SECONDS
-        while not re.search(r"/#code=\S+\s", said) and time.monotonic() < deadline:
+        while not re.search(r"#code=\S+\s", said) and time.monotonic() < deadline:
             if select.select([ours], [], [], 1)[0]:
                 said += os.read(ours, 4096).decode()
-        process.terminate()
-        process.wait(SECONDS)
-        self.assertRegex(said, r"/#code=\S+\s")
-        self.assertNotIn(key, said)
-        self.assertNotIn("For a link that signs", said)
+        try:
+            yield said
+        finally:
+            process.terminate()
+            process.wait(SECONDS)
+
+    def test_the_folder_that_it_is_started_in_is_offered_to_the_page(self) -> None:
+        """As a copy, to a person at a terminal, whose own keys are the only ones."""
+        project = self.folder / "my project"
+        project.mkdir()
+        self.home.mkdir(mode=0o700)
+        other = {"providers": {}, "folders": {"my project": {"path": "/srv", "mode": "read"}}}
+        keys = {"api_keys": ["canary-key-1-long"], "home_key": True}
+        about = {"name": "my project", "mode": "overlay", "available": True}
+        for folder, server, offered in (
+            (project, {}, [about]),
+            (self.folder, {}, []),  # the person's home
+            (ROOT, {}, []),  # yaa itself
+            (project, keys, []),  # others would have it, too
+            (project, other, None),  # the name is another folder's
+        ):
+            (self.home / "config.json").write_text(json.dumps({"server": server}))
+            with self.subTest(folder, server=server), self.at_terminal(folder) as said:
+                link = re.search(r"(http://127\.0\.0\.1:\d+)/(\S*)#code=(\S+)", said)
+                assert link, said
+                self.assertEqual(link[2], "?folder=my%20project" if offered else "")
+                _, signed = Api(link[1]).request("POST", "/sign-in", {"code": link[3]})
+                _, info = Api(link[1], signed["key"]).request("GET", "/info")
+                if offered is not None:
+                    self.assertEqual(info["folders"], offered)
+                self.assertEqual(list(project.iterdir()), [])
 
     def test_the_command_that_prints_a_link(self) -> None:
         said = self.yaa("link")

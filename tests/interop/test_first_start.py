@@ -59,7 +59,7 @@ class FirstStart(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         said = self.read(ours, "", r"\n  ready ")
-        link = re.search(r"(http://127\.0\.0\.1:\d+)/#code=(\S+)", said)
+        link = re.search(r"(http://127\.0\.0\.1:\d+)/(?:\?folder=\S+)?#code=(\S+)", said)
         assert link, said
         status, signed = Api(link[1]).request("POST", "/sign-in", {"code": link[2]})
         self.assertEqual(status, 200, "the printed link signs in")

@@ -32,6 +32,9 @@ yaa.define('i18n/files-en', [], () => (
     'left.beyond': '{n, plural, one {# file over the limit} other {# files over the limit}}',
 
     'folder.own': 'Own files',
+    'folder.offer': 'Work on a copy of the folder {name}? Nothing in it is read before you agree, and nothing is changed before you apply it.',
+    'folder.offerYes': 'Work on a copy',
+    'folder.offerNo': 'Not now',
     'folder.choose': 'Folder',
     'folder.is': 'Folder: {name} ({mode})',
     'folder.mode.own': 'own',

@@ -32,6 +32,9 @@ yaa.define('i18n/files-zh', [], () => (
     'left.beyond': '{n} 个超出数量上限的文件',
 
     'folder.own': '自有文件',
+    'folder.offer': '要在文件夹 {name} 的副本上工作吗？同意之前不会读取其中的内容，应用之前不会改动它。',
+    'folder.offerYes': '在副本上工作',
+    'folder.offerNo': '暂不',
     'folder.choose': '文件夹',
     'folder.is': '文件夹：{name}（{mode}）',
     'folder.mode.own': '自有',

@@ -76,5 +76,5 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
   /** That it came from elsewhere stays true in every folder. @param {Session} session */
   const markOf = ({ workspace }) => (workspace?.foreign ? { foreign: true } : {})
 
-  return { picker, openFolders, nameOf }
+  return { picker, openFolders, nameOf, choose }
 })

@@ -2,8 +2,8 @@
 // cards that ask about files, and the copies that the page keeps. The panel itself comes when it is opened.
 
 yaa.define('ui/files/launcher', [
-  'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/mention-menu', 'ui/files/restore-cards', 'core/file-changes', 'css/workspace',
-], ({ h, icon, text, attr }, { t, language }, commands, files, { picker }, mentions, cards, { changesOf }) => {
+  'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/folder-offer', 'ui/files/mention-menu', 'ui/files/restore-cards', 'core/file-changes', 'css/workspace',
+], ({ h, icon, text, attr }, { t, language }, commands, files, { picker, choose }, offers, mentions, cards, { changesOf }) => {
   /** @param {import('../types').CommandContext} context */
   function start(context) {
     const { app } = context
@@ -11,6 +11,7 @@ yaa.define('ui/files/launcher', [
     let views = makeViews()
     const mention = mentions.start(context)
     cards.start(context)
+    offers.start(context, (/** @type {string} */ name) => choose(context, name))
 
     function makeViews() {
       return { language: language(), button: filesButton(() => toggle()), folder: picker(context) }
