@@ -6,6 +6,7 @@ is read.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -57,21 +58,25 @@ async def read_object(
     )  # the limit of this key, checked before the body is read
     data = await call.exchange.body()
     _check_size(len(data), sizes)
-    packed, size = coding in GZIP, len(data)
-    if packed:
-        size = min(sizes.bytes, max(FREE, RATIO * size))
-        call.exchange.hold(len(data) + size)
-    work = size if packed else size // PLAIN
-    text, seen = await offload(work, _decode_counting, data, packed, size, sizes.values)
+    if coding in GZIP:
+        most = min(sizes.bytes, max(FREE, RATIO * len(data)))
+        call.exchange.hold(len(data) + most)
+        data = await offload(most, inflate, data, most)
+    size = len(data)
+    call.exchange.hold(size + _text_size(data))
+    text, seen = await offload(size // PLAIN, _decode_counting, data, sizes.values)
     if seen > sizes.values:
         detail = f"The body has {seen} JSON values; server.limits.max_values is {sizes.values}"
         raise Problem("body_too_large", detail)
     call.values = seen
-    call.exchange.hold(2 * len(text) + PER_VALUE * seen)
+    del data  # of one without gzip the exchange keeps the bytes until it answers
+    kept = 2 * size + PER_VALUE * seen  # strings take about as much as their UTF-8
+    call.exchange.hold(kept + sys.getsizeof(text))
     # One pattern of a schema may take as long to compile as all of a large document.
     call.size = max(len(text), LARGE) if '"pattern' in text else len(text)
-    del data
     value = await offload(len(text), strict_json.loads, text, max_values=len(text))
+    del text
+    call.exchange.hold(kept)
     if not isinstance(value, dict):
         raise Problem(
             code,
@@ -99,9 +104,19 @@ def _check_size(size: int, sizes: BodyLimits) -> None:
         raise Problem("body_too_large", detail)
 
 
-def _decode_counting(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:
+def _text_size(data: bytes) -> int:
+    """Return the most bytes of memory that decoding UTF-8 takes.
+
+    The rarest character decides how wide all are, and what was decoded before it is copied.
+    """
+    if data.isascii():
+        return len(data)
+    return len(data) * (5 if any(lead in data for lead in b"\xf0\xf1\xf2\xf3\xf4") else 3)
+
+
+def _decode_counting(data: bytes, max_values: int) -> tuple[str, int]:
     """Return the text of a body and its number of JSON values, exact if above `max_values`."""
-    text = strict_json.decode(inflate(data, most) if packed else data)
+    text = strict_json.decode(data)
     return text, strict_json.count_values(text, max_values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+import tracemalloc
 import unittest
 import zlib
 
@@ -113,6 +114,28 @@ class Budgets(Case):
         self.assertEqual((call.status, call.json["code"]), (503, "overloaded"))
         self.assertEqual(call.json["detail"], "No room")  # in the words of the account
         self.assertEqual(len(self.agent.runs), 1)
+
+    def test_memory_of_any_characters(self) -> None:
+        """What is asked for is what parsing takes, of whatever width characters are in memory."""
+        for name, text in (
+            ("ASCII", "a" * 900_000),
+            ("a picture", "a" * 450_000 + "😀" + "a" * 9_000),
+            ("only pictures", "😀" * 225_000),
+            ("Chinese", "中" * 300_000),
+            ("Latin", "ü" * 450_000),
+        ):
+            with self.subTest(name):
+                step = len(text) // 10
+                parts = [text[at : at + step] for at in range(0, len(text), step)]
+                body = json.dumps(parts, ensure_ascii=False).encode()
+                call, router = self.call(body), self.router()
+                tracemalloc.start()
+                try:
+                    run_async(router(call.exchange))
+                    peak = tracemalloc.get_traced_memory()[1] + len(body)
+                finally:
+                    tracemalloc.stop()
+                self.assertLess(peak, 1.1 * max(call.channel.held) + 100_000, call.answer)
 
 
 class Gzip(Case):
