@@ -57,11 +57,11 @@ test('each state has its words: what is awaited, since when, what can be done', 
 })
 
 test('what the server waits for, and how long from now', async () => {
-  const retry = { awaits: 'retry', waited_s: 0, left_s: 20, attempt: 2, of: 4, cause: 'custom answered 429.' }
+  const retry = { awaits: 'retry', waited_s: 0, left_s: 20, attempt: 2, of: 4, cause: 'custom answered 429' }
   const rows = [
-    [retry, 0, 'custom answered 429. Try 2 of 4 in 20 s.'],
-    [retry, 18_200, 'custom answered 429. Try 2 of 4 in 2 s.'],
-    [retry, 21_000, 'custom answered 429. Try 2 of 4 is on its way.'],
+    [retry, 0, 'custom answered 429 · Try 2 of 4 in 20 s.'],
+    [retry, 18_200, 'custom answered 429 · Try 2 of 4 in 2 s.'],
+    [retry, 21_000, 'custom answered 429 · Try 2 of 4 is on its way.'],
     [{ awaits: 'model', waited_s: 5, attempt: 1, of: 4 }, 7000, 'The model has said nothing for 12 s. Try 1 of 4.'],
     [{ awaits: 'interval', waited_s: 0, left_s: 9 }, 0, /^The next call of the model is in 9 s/],
     [{ awaits: 'place', waited_s: 1, left_s: 19 }, 1000, /^Waiting for its turn for 2 s/],
