@@ -1,7 +1,7 @@
 // What a run waits for, as the server says it (`run.wait`): another try and why, a model that has said nothing yet, a turn.
 // One line over the composer, until the next event comes.
 
-yaa.define('ui/wait-line', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/late-parts'], ({ h, text }, { t, duration }, { say }) => {
+yaa.define('ui/wait-line', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/late-parts'], ({ h, icon, text }, { t, duration }, { say }) => {
   /** @param {{awaits: string, waited_s: number, left_s?: number, attempt?: number, of?: number, cause?: string}} wait @param {number} passed seconds since it was said */
   function waitText({ awaits, waited_s, left_s, attempt, of, cause }, passed) {
     const time = (/** @type {number} */ seconds) => duration(Math.max(0, Math.round(seconds)) * 1000)
@@ -13,7 +13,7 @@ yaa.define('ui/wait-line', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/late-parts'],
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
     const words = h('span')
-    const el = h('div.note.wait', { hidden: true }, h('span.spinner', { 'aria-hidden': 'true' }), words)
+    const el = h('div.note.wait', { hidden: true }, icon('clock'), words)
     /** @type {any} */ let said = null
     let [timer, since] = [0, 0]
 
