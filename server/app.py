@@ -354,7 +354,9 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
-    services = Services(runs, app.agents, app.toolbox, app.claims, app.config, app.agent.clock)
+    spoken = Transcriptions(app.models.transcriber, app.ceilings)
+    parts = app.agents, app.toolbox, app.claims, app.config, app.agent.clock
+    services = Services(runs, *parts, spoken.post)
     repeatable = repeats.of_process.wrap
     table = {
         ("GET", "/"): Route(files.get, open=True),
@@ -372,7 +374,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         **repeatable(SignIns(app.toolbox.accounts).routes()),
         **repeatable(SignInLinks(app.config.home, keys).routes()),
         **SkillTexts(app.toolbox.skills).routes(),
-        **Transcriptions(app.models.transcriber, app.ceilings).routes(),
+        **spoken.routes(),
     }
     if live is not None:
         running = SettingsRuns(app.agent, app.accounts.requests)

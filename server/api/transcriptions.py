@@ -1,11 +1,13 @@
 """The handler of `POST /transcriptions`: what is said in a recording, as text.
 
-The body is the recording itself, with its Content-Type. It goes to the provider that the owner has
-set for this and is kept nowhere; no line of the log has anything of it but its size.
+The body is the recording itself, with its Content-Type, or a form as OpenAI's clients send it. It
+goes to the provider that the owner has set for this and is kept nowhere; no line of the log has
+anything of it but its size.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
@@ -14,6 +16,7 @@ from ..json_types import Json
 from ..models.failure import Failure
 from ..models.transcription import KINDS, MAX_AUDIO, Transcriber
 from ..runtime.accounts import OWNER, Pool
+from ..runtime.offload import offload
 from ..session.limits import LimitCeilings
 from ..telemetry import log
 from .router import RequestContext, Route
@@ -23,6 +26,13 @@ NOBODY = (
     "This server turns no speech into text. Its owner sets server.providers.NAME.transcription to"
     " a model of that provider that does."
 )
+FORM = "multipart/form-data"
+MAX_PARTS = 20  # of a form
+ONLY = {"response_format": b"json", "stream": b"false"}  # members of a form with one value only
+_BOUNDARY = re.compile(r'boundary="?([^\s";]{1,70})"?', re.IGNORECASE)
+_NAME = re.compile(r'\bname="([^"]{1,100})"')
+_ENDING = re.compile(r'filename="[^"]*\.([^".]{1,8})"')
+_TYPE = re.compile(r"^content-type: *([^\s;]{1,100})", re.IGNORECASE | re.MULTILINE)
 
 logger = log.get("api")
 
@@ -57,15 +67,17 @@ class Transcriptions:
         transcriber = self._find()
         if transcriber is None:
             raise Problem("not_found", NOBODY)
-        kind = _kind(call)
+        kind, boundary = _kind(call)
         most = largest(self._ceilings, call.key.owner)
         length = call.request.headers.get("content-length", "")
         _check_size(int(length) if length.isdigit() else 0, most)  # before the body is read
         audio = await call.exchange.body()
         _check_size(len(audio), most)
+        call.exchange.hold((3 if boundary else 2) * len(audio))
+        if boundary:
+            audio, kind = await offload(len(audio), _read_form, audio, boundary)
         if not audio:
             raise Problem("request_invalid", "The body is empty: send the recording itself")
-        call.exchange.hold(2 * len(audio))
         began = time.monotonic()
         async with self._places.turn():
             try:
@@ -78,15 +90,47 @@ class Transcriptions:
         await call.json({"text": text})
 
 
-def _kind(call: RequestContext) -> str:
-    """Return the type of the recording without its parameters. Raises Problem."""
+def _kind(call: RequestContext) -> tuple[str, str]:
+    """Return the type of the recording without its parameters, and the boundary of a form.
+
+    The boundary is "" if the body is the recording. Raises Problem.
+    """
     headers = call.request.headers
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind, _, rest = headers.get("content-type", "").partition(";")
+    kind = kind.strip().lower()
+    if kind == FORM and (found := _BOUNDARY.search(rest)):
+        return kind, found[1]
     if kind not in KINDS or headers.get("content-encoding", "identity").lower() != "identity":
         known = ", ".join(KINDS)
         text = f"Send a recording as it is, with its Content-Type: one of {known}"
         raise Problem("unsupported_media_type", text)
-    return kind
+    return kind, ""
+
+
+def _read_form(body: bytes, boundary: str) -> tuple[bytes, str]:
+    """Return the recording in a form, and its type. Raises Problem.
+
+    The type is that of the part, else what the ending of the file's name says.
+    """
+    parts: dict[str, tuple[str, bytes]] = {}
+    for part in body.split(f"--{boundary}".encode("latin-1", "replace"), MAX_PARTS)[1:]:
+        head, _, value = part.partition(b"\r\n\r\n")
+        text = head.decode("utf-8", "replace")
+        if name := _NAME.search(text):
+            parts[name[1]] = text, value.removesuffix(b"\r\n")
+    for member, (_, value) in parts.items():
+        if value != ONLY.get(member, value):
+            said = f"{member} can only be {ONLY[member].decode()} here: the answer is {{text}}"
+            raise Problem("request_invalid", said)
+    about, audio = parts.get("file", ("", b""))
+    told, named = _TYPE.search(about), _ENDING.search(about)
+    ending = named[1].lower() if named else ""
+    by_name = next((kind for kind, known in KINDS.items() if known == ending), "")
+    kind = told[1].lower() if told else ""
+    if not (kind := kind if kind in KINDS else by_name):
+        text = f"The form has no recording as its file: its type is one of {', '.join(KINDS)}"
+        raise Problem("unsupported_media_type", text)
+    return audio, kind
 
 
 def _check_size(size: int, most: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..agents.registry import AgentRegistry
+from ..api.router import Handler
 from ..api.sessions import Runs
 from ..config import Config
 from ..tools.execution_claims import Claims
@@ -13,7 +14,10 @@ from ..tools.toolbox import Toolbox
 
 
 class Services(NamedTuple):
-    """The parts of the server. `clock` returns the time in Unix milliseconds."""
+    """The parts of the server. `clock` returns the time in Unix milliseconds.
+
+    `transcribe`: the handler of recordings (api/transcriptions.py).
+    """
 
     runs: Runs
     agents: AgentRegistry
@@ -21,3 +25,4 @@ class Services(NamedTuple):
     claims: Claims
     config: Config
     clock: Callable[[], int]
+    transcribe: Handler

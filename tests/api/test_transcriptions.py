@@ -72,6 +72,45 @@ class Route(Case):
         for kind in (*KINDS, "Audio/OGG; codecs=opus", "audio/mp4;codecs=mp4a.40.2"):
             self.assertEqual((await self.send(kind=kind)).status, 200, kind)
 
+    async def form(self, *parts: tuple[str, str, bytes], path: str) -> fakes.Call:
+        whole = b"".join(
+            f'--XyZ\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'.encode()
+            + value
+            + b"\r\n"
+            for name, more, value in parts
+        )
+        head = {"Content-Type": "multipart/form-data; boundary=XyZ", "Authorization": "Bearer k"}
+        asked = fakes.Call("POST", path, head, whole + b"--XyZ--\r\n")
+        await self.router(asked.exchange)
+        return asked
+
+    async def test_a_form_as_openais_clients_send_it(self) -> None:
+        server = await self.start(text())
+        model = ("model", "", b"whisper-1")
+        webm = '; filename="a.webm"\r\nContent-Type: audio/webm'
+        named = '; filename="a.mp3"\r\nContent-Type: application/octet-stream'
+        for path in ("/v1/audio/transcriptions", "/transcriptions"):
+            for more, ending in ((webm, b"speech.webm"), (named, b"speech.mp3")):
+                with self.subTest(path, more=more):
+                    asked = await self.form(model, ("file", more, SOUND), path=path)
+                    self.assertEqual((asked.status, asked.json), (200, {"text": SPOKEN}))
+                    sent = server.requests[-1].body
+                    self.assertIn(ending, sent)
+                    self.assertIn(b"\r\n\r\n" + SOUND + b"\r\n--", sent)
+        known = len(server.requests)
+        path = "/v1/audio/transcriptions"
+        for parts, status in (
+            ([model], 415),
+            ([("file", '; filename="a.exe"', SOUND)], 415),
+            ([("file", webm, b"")], 422),
+            ([("file", webm, SOUND), ("response_format", "", b"srt")], 422),
+        ):
+            with self.subTest(parts=parts):
+                asked = await self.form(*parts, path=path)
+                self.assertEqual(asked.status, status)
+                self.assertTrue(asked.json["error"]["message"])
+        self.assertEqual(len(server.requests), known)
+
     async def test_what_is_refused_is_not_sent_on(self) -> None:
         server = await self.start(text())
         for wanted, body, kind, headers in (

@@ -461,7 +461,7 @@ class Owners(unittest.TestCase):
             nothing: Any = None
             tools: Any = SimpleNamespace(names=list)
             config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
-            api = routes.OpenAI(Services(nothing, nothing, tools, files, config, nothing))
+            api = routes.OpenAI(Services(nothing, nothing, tools, files, config, nothing, nothing))
             api._recent = files
             api._recall(call)("call")
             api._earlier(call)("resp", 1)
