@@ -487,12 +487,14 @@ interface Modules {
   'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
   'core/workspace-stand': { standOf(session: Session): string | null }
   'core/file-changes': {
+    linesOf(diff: string): { added: number; removed: number }
     changesOf(session: Session, from?: number): { files: FileChange[]; count: number; leftOut: Record<string, any> }
     pointsOf(session: Session): FilePoint[]
     turnStart(session: Session): number
     treeBefore(session: Session, index: number): string | null
   }
   'core/file-names': {
+    isJunk(path: string): boolean
     hiddenParts(words: string): { text: string; hidden: boolean }[]
     visible(name: string): string
     baseName(path: string): string

@@ -17,6 +17,13 @@ yaa.define('css/workspace', ['ui/dom'], ({ css }) => css`
   .mention bdi { flex: none; max-inline-size: 60%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   .mention span bdi { max-inline-size: none; }
 
+  .note > .review-actions { flex: none; display: flex; gap: var(--s2); margin-inline-start: auto; }
+  .review-words { display: flex; flex-wrap: wrap; column-gap: var(--s2); }
+  .review-lines, .part-note { font-variant-numeric: tabular-nums; }
+  :is(.review-lines, .part-note) :is(ins, del) { text-decoration: none; }
+  :is(.review-lines, .part-note) ins { color: var(--good); }
+  :is(.review-lines, .part-note) del { color: var(--bad); }
+
   .file-list { list-style: none; padding: 0; display: grid; grid-template-columns: minmax(0, 1fr); }
   .file-list > li { display: flex; align-items: center; gap: var(--s2); min-block-size: 1.75rem; min-inline-size: 0; }
   .file-list .path { min-inline-size: 0; overflow-wrap: anywhere; font-family: var(--mono); font-size: var(--t2); }

@@ -16,6 +16,15 @@ class Files(walks.Both):
             self.walk("files", browser, {"url": servers.url}, servers.asks, expected=may_fail)
 
 
+class ReviewBar(walks.Both):
+    """What a run left in a copy is said over the field."""
+
+    def check(self, browser: str) -> None:
+        with ExitStack() as stack:
+            servers = FolderServers(stack)
+            self.walk("review-bar", browser, {"url": servers.url}, servers.asks, expected=may_fail)
+
+
 def may_fail(complaint: walks.Complaint) -> bool:
     """Whether it is what comes of another server in the place of the first.
 

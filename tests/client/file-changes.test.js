@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { changesOf, pointsOf, turnStart, treeBefore } = use('core/file-changes')
+const { changesOf, linesOf, pointsOf, turnStart, treeBefore } = use('core/file-changes')
 
 const user = (id, content = id) => ({ id, role: 'user', content })
 const call = (id, name) => ({ id: `a${id}`, role: 'assistant', content: '', tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }] })
@@ -56,4 +56,10 @@ test('points are the start, the turns and the calls', () => {
   assert.deepStrictEqual(pointsOf({ messages: [user('a'), user('b')] }), [])
   assert.strictEqual(treeBefore({ messages: MESSAGES }, 3), T1)
   assert.strictEqual(treeBefore({ messages: MESSAGES }, 0), T0, 'what the first call found, where no start was kept')
+})
+
+test('the lines of a diff, without its head', () => {
+  const head = '--- a/x\n+++ b/x\n'
+  const cases = [['', 0, 0], [`${head}@@ -1,2 +1,2 @@\n a\n-b\n+c\n+d\n`, 2, 1], [`${head}@@ -1 +0,0 @@\n--- x\n-+++ y\n`, 0, 2], [`${head}@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n`, 1, 0]]
+  for (const [diff, added, removed] of cases) assert.deepStrictEqual(linesOf(diff), { added, removed }, diff)
 })

@@ -11,6 +11,12 @@ const { zip } = use('core/zip')
 const unzip = use('io/unzip')
 const { readDirectory } = use('core/directory-object')
 
+test('what programs make for themselves is no file that a person means', () => {
+  const junk = ['.git/HEAD', '.git', 'a/.git/hooks/x', 'src/__pycache__/app.cpython-311.pyc', 'app.pyc', 'node_modules/x/i.js', '.venv/bin/python', 'venv/lib', '.mypy_cache/3.11/x', '.pytest_cache/v', 'a/.DS_Store']
+  const meant = ['.gitignore', '.github/workflows/ci.yml', 'src/app.py', 'git/x', 'my.git/x', 'node_modules.md', 'pycache', 'docs/venv.md', '.env', 'cache/x', 'environment.py', 'a.pycx']
+  assert.deepStrictEqual([...junk, ...meant].filter(names.isJunk), junk)
+})
+
 test('nothing in a name is invisible or turns what stands beside it', () => {
   const cases = [
     ['plain/näme 文件.txt', 'plain/näme 文件.txt'], ['a\u202egnp.exe', 'a\\u{202e}gnp.exe'], ['a\nb', 'a\\u{a}b'], ['zero\u200bwidth', 'zero\\u{200b}width'],

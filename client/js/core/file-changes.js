@@ -52,6 +52,12 @@ yaa.define('core/file-changes', ['core/fold', 'core/workspace-stand'], ({ treeOf
     return { files: sorted, count: sorted.length + unnamed, leftOut }
   }
 
+  /** The lines that came and went in a unified diff of one file. @param {string} diff */
+  function linesOf(diff) {
+    const [added, removed] = ['+', '-'].map((sign) => diff.split('\n').slice(2).filter((line) => line.startsWith(sign)).length)
+    return { added, removed }
+  }
+
   /** @param {any} one */
   const isChange = (one) => typeof one?.path === 'string' && one.path !== '' && KINDS.has(one.change)
 
@@ -83,5 +89,5 @@ yaa.define('core/file-changes', ['core/fold', 'core/workspace-stand'], ({ treeOf
     return text.trim().split('\n')[0].slice(0, 80)
   }
 
-  return { changesOf, pointsOf, turnStart, treeBefore }
+  return { changesOf, linesOf, pointsOf, turnStart, treeBefore }
 })

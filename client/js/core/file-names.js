@@ -18,6 +18,12 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
   /** What an <img> may hold: nothing in it runs or is loaded. @type {Record<string, string>} */
   const PICTURES = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp', svg: 'image/svg+xml' }
 
+  /** What programs make for themselves: caches, what is installed, the inside of a repository. */
+  const JUNK = /(?:^|\/)(?:\.git|\.hg|\.svn|__pycache__|node_modules|\.venv|venv|\.tox|\.nox|\.cache|\.\w+_cache|\.DS_Store|Thumbs\.db)(?:\/|$)|\.py[co]$/
+
+  /** Is it nothing that a person means by a file? @param {string} path */
+  const isJunk = (path) => JUNK.test(path)
+
   /** @param {string} sign */
   const escaped = (sign) => [...sign].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join('')
 
@@ -91,5 +97,5 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
       .slice(0, most).map(({ path }) => path)
   }
 
-  return { visible, hiddenParts, baseName, folderOf, kindOf, pictureType, isText, mentionAt, mentionOf, bestMatches }
+  return { isJunk, visible, hiddenParts, baseName, folderOf, kindOf, pictureType, isText, mentionAt, mentionOf, bestMatches }
 })

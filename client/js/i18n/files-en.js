@@ -136,6 +136,15 @@ yaa.define('i18n/files-en', [], () => (
 
     'diff.of': '{added} lines added, {removed} removed',
 
+    'review.label': 'Changes in the copy',
+    'review.words': '{n, plural, one {# file} other {# files}} changed in the copy',
+    'review.review': 'Review',
+    'review.apply': 'Apply',
+    'review.discard': 'Discard',
+    'review.rest': '{n, plural, one {# file} other {# files}} applied. {rest} more need a look first: they changed in the folder too, or would run on your machine.',
+    'layer.diffs': 'All diffs',
+    'layer.junk': '{n, plural, one {Show # file} other {Show # files}} of caches and repositories',
+    'layer.junkHide': '{n, plural, one {Hide # file} other {Hide # files}} of caches and repositories',
     'layer.about': 'The agent works on a copy. Nothing below is in the folder until you apply it.',
     'layer.past': 'This is the layer as it is now. It can be applied when the files are shown as they are now.',
     'layer.empty': 'The layer holds no changes.',

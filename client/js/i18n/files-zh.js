@@ -136,6 +136,15 @@ yaa.define('i18n/files-zh', [], () => (
 
     'diff.of': '新增 {added} 行，删除 {removed} 行',
 
+    'review.label': '副本中的更改',
+    'review.words': '副本中有 {n} 个文件被更改',
+    'review.review': '查看',
+    'review.apply': '应用',
+    'review.discard': '放弃',
+    'review.rest': '已应用 {n} 个文件。还有 {rest} 个要先看过：文件夹里也改了，或者会在你的电脑上运行。',
+    'layer.diffs': '全部差异',
+    'layer.junk': '显示缓存和仓库的 {n} 个文件',
+    'layer.junkHide': '隐藏缓存和仓库的 {n} 个文件',
     'layer.about': '智能体在副本上工作。应用之前，以下改动都不在原文件夹中。',
     'layer.past': '这是暂存层现在的样子。显示现在的文件时才能应用。',
     'layer.empty': '暂存层中没有改动。',

@@ -10,8 +10,10 @@ yaa.define('ui/files/changes-view', [
     const to = h('select.input', { id: ids[1], onchange: pick })
     const note = h('p.hint')
     const list = h('ul.file-list.opening')
+    const junk = h('button.button.small.ghost', { type: 'button', hidden: true, onclick: () => { junkShown = !junkShown, load() } })
+    let junkShown = false
     const el = h('div.files-view', null, h('div.point-row', null,
-      h('div.field', null, h('label', { htmlFor: ids[0] }, t('points.from')), from), icon('chevron'), h('div.field', null, h('label', { htmlFor: ids[1] }, t('points.to')), to)), note, list)
+      h('div.field', null, h('label', { htmlFor: ids[0] }, t('points.from')), from), icon('chevron'), h('div.field', null, h('label', { htmlFor: ids[1] }, t('points.to')), to)), note, list, junk)
     let turn = 0
     let drawnFor = ''
     let rowsFor = ''
@@ -67,6 +69,7 @@ yaa.define('ui/files/changes-view', [
       const mine = ++turn
       if (!from.value) {
         fill(list)
+        junk.hidden = true
         rowsFor = ''
         counted(0)
         return text(note, t('points.nothing'))
@@ -86,12 +89,18 @@ yaa.define('ui/files/changes-view', [
 
     /** @param {FileChange[]} files @param {number} count @param {{from: string, to: string} | null} between */
     function draw(files, count, between) {
-      counted(count)
-      text(note, count ? t('points.count', { n: count, shown: files.length }) : t('points.same'))
-      const key = JSON.stringify([files, between])
+      const meant = files.filter(({ path }) => !names.isJunk(path))
+      const hidden = files.length - meant.length
+      counted(count - hidden)
+      junk.hidden = !hidden
+      text(junk, t(junkShown ? 'layer.junkHide' : 'layer.junk', { n: hidden }))
+      const rows = junkShown ? files : meant
+      const n = count - files.length + rows.length
+      text(note, n ? t('points.count', { n, shown: rows.length }) : t('points.same'))
+      const key = JSON.stringify([rows, between])
       if (key === rowsFor && !open.size) return // a row stays where it is while it is pressed
       rowsFor = key
-      fill(list, files.map((file) => fileRow(file, between)))
+      fill(list, rows.map((file) => fileRow(file, between)))
     }
 
     /** @param {FileChange} file @param {{from: string, to: string} | null} between */

@@ -94,7 +94,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     function flat(of = '', level = 1) {
       const here = listed.get(of)
       /** @type {{entry?: FileEntry, of: string, level: number}[]} */ const found = []
-      const sorted = [...here?.entries ?? []].sort((a, b) => Number(isFolder(b)) - Number(isFolder(a)) || (a.path < b.path ? -1 : 1))
+      const sorted = [...here?.entries ?? []].sort((a, b) => Number(names.isJunk(a.path)) - Number(names.isJunk(b.path)) || Number(isFolder(b)) - Number(isFolder(a)) || (a.path < b.path ? -1 : 1))
       for (const entry of sorted) {
         found.push({ entry, of, level })
         if (isFolder(entry) && opened.has(entry.path)) found.push(...flat(entry.path, level + 1))

@@ -59,6 +59,15 @@ declare global {
       fileOf(session: Session, path: string): Promise<Blob | null>
     }
     'ui/files/diff-part': { diffPart(words: string): any; rowsPart(rows: DiffRow[], asks?: boolean): any }
+    'io/layer-diffs': {
+      layerOf(routes: Workspace): Promise<any>
+      diffOf(routes: Workspace, layer: { base?: string; tree?: string }, path: string): Promise<{ diff: string; added: number; removed: number }>
+      linesIn(routes: Workspace, layer: any): Promise<{ added: number; removed: number } | null>
+      MOST: number
+    }
+    'ui/files/review-bar': {
+      reviewBar(app: import('../types').App, act: (what: 'review' | 'apply' | 'discard', tree?: string) => void): { el: any; update(state: import('../types').State): void; refresh(): Promise<void> }
+    }
     'ui/files/launcher': { start(context: import('../types').CommandContext): void; runs: Map<string, number> }
     'ui/files/approval-diff': { refine(app: import('../types').App, tool: string, args: any, of?: Session): Promise<any> }
   }

@@ -2,8 +2,8 @@
 // cards that ask about files, and the copies that the page keeps. The panel itself comes when it is opened.
 
 yaa.define('ui/files/launcher', [
-  'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/folder-offer', 'ui/files/mention-menu', 'ui/files/restore-cards', 'core/file-changes', 'css/workspace',
-], ({ h, icon, text, attr }, { t, language }, commands, files, { picker, choose }, offers, mentions, cards, { changesOf }) => {
+  'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/folder-offer', 'ui/files/mention-menu', 'ui/files/restore-cards', 'ui/files/review-bar', 'core/file-changes', 'core/file-names', 'css/workspace',
+], ({ h, icon, text, attr }, { t, language }, commands, files, { picker, choose }, offers, mentions, cards, { reviewBar }, { changesOf }, { isJunk }) => {
   /** @param {import('../types').CommandContext} context */
   function start(context) {
     const { app } = context
@@ -14,14 +14,27 @@ yaa.define('ui/files/launcher', [
     offers.start(context, (/** @type {string} */ name) => choose(context, name))
 
     function makeViews() {
-      return { language: language(), button: filesButton(() => toggle()), folder: picker(context) }
+      return { language: language(), button: filesButton(() => toggle()), folder: picker(context), review: reviewBar(app, act) }
     }
 
-    /** @param {string} [path] a file to be shown */
-    async function open(path) {
+    /** @param {string} [path] a file to be shown @param {string} [view] */
+    async function open(path, view) {
+      await bring()
+      panel.open(path, view)
+    }
+
+    async function bring() {
       await Promise.all([yaa.load('files'), yaa.load('tools')])
-      panel ??= yaa.use('ui/files/panel').start(context, mention)
-      panel.open(path)
+      const forget = () => { mention.forget(), views.review.refresh() }
+      panel ??= yaa.use('ui/files/panel').start(context, { forget })
+    }
+
+    /** @param {'review' | 'apply' | 'discard'} what @param {string} [tree] of the layer that was seen */
+    async function act(what, tree) {
+      if (what === 'review') return open('', 'layer')
+      await bring()
+      await panel.act(what, tree)
+      views.review.refresh()
     }
 
     const toggle = () => (panel?.isOpen() ? panel.close() : open())
@@ -29,7 +42,7 @@ yaa.define('ui/files/launcher', [
     /** @param {import('../types').State} state */
     function update(state) {
       if (language() !== views.language) {
-        for (const one of [views.button, views.folder]) one.el.remove()
+        for (const one of [views.button, views.folder, views.review]) one.el.remove()
         panel?.close()
         panel = null
         views = makeViews()
@@ -37,6 +50,8 @@ yaa.define('ui/files/launcher', [
       if (!state.whole) return
       if (!views.button.el.isConnected) document.querySelector('.top-meter > :nth-last-child(2)')?.before(views.button.el)
       if (!views.folder.el.isConnected) document.querySelector('.composer-bar .gap')?.before(views.folder.el)
+      if (!views.review.el.isConnected) app.views.notes.el.prepend(views.review.el)
+      views.review.update(state)
       views.button.update(files.isOffered(app), state.session)
       views.folder.update()
       panel?.update(state)
@@ -75,7 +90,8 @@ yaa.define('ui/files/launcher', [
       const key = `${session.id} ${session.messages.length} ${session.messages.at(-1)?.id} ${language()}`
       if (!offered || key === counted) return
       counted = key
-      const { count } = changesOf(session)
+      const { files: named, count: all } = changesOf(session)
+      const count = all - named.filter(({ path }) => isJunk(path)).length
       text(shown, count ? String(count) : '')
       shown.hidden = !count
       const words = count ? t('files.changed', { n: count }) : t('files.open')

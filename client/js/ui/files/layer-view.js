@@ -2,8 +2,8 @@
 // files, or none. What changed in the folder meanwhile too is marked, and taken over only after a question. What programs run,
 // and links that lead out, have no box: each is opened and applied by itself. All is done with the tree that is shown.
 
-yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names'], (
-  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size, leftWords }, { diffPart }, { offerUndo }, names,
+yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names', 'io/layer-diffs'], (
+  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size, leftWords }, { diffPart }, { offerUndo }, names, { layerOf, diffOf, linesIn, MOST },
 ) => {
   /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
   function layerView(shared, counted) {
@@ -12,12 +12,18 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     const left = h('p.hint', { hidden: true })
     const list = h('ul.file-list.opening')
     const apply = h('button.button.small.primary', { type: 'button', onclick: () => change('apply') }, t('layer.apply'))
-    const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard', whole() ? files : chosen()) }, t('layer.discard'))
+    const discard = h('button.button.small.danger', { type: 'button', onclick: () => change('discard', whole() ? layer.files : chosen()) }, t('layer.discard'))
     const all = h('input', { type: 'checkbox', checked: true, onchange: () => { for (const box of boxes.values()) box.checked = all.checked; count() } })
     const about = h('p.hint')
-    const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), h('span.gap'), discard, apply)
-    const el = h('div.files-view', null, about, bar, note, alone, left, list)
+    const diffs = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', onclick: () => openAll(!allOpen) }, t('layer.diffs'))
+    const junk = h('button.button.small.ghost', { type: 'button', hidden: true, onclick: () => { junkShown = !junkShown, refresh() } })
+    const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), diffs, h('span.gap'), discard, apply)
+    const el = h('div.files-view', null, about, bar, note, alone, left, list, junk)
     /** @type {Map<string, any>} */ const boxes = new Map()
+    /** What shows the diff of each file, and what says its lines. @type {Map<string, {open: (on: boolean) => any, lines: any}>} */ const rows = new Map()
+    let allOpen = false
+    let junkShown = false
+    /** As the server said it. @type {any} */ let layer = null
     /** @type {FileChange[]} */ let files = []
     let turn = 0
     let drawn = ''
@@ -28,15 +34,17 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       text(about, t(shared.tree() ? 'layer.past' : 'layer.about'))
       count()
       try {
-        const found = await shared.routes().status().catch((error) => {
-          if (error.status === 404) return { files: [], count: 0, base: undefined, tree: undefined, left_out: {} } // before its first run there is no layer
-          throw error
-        })
+        const found = await layerOf(shared.routes()) ?? { files: [], meant: [], count: 0, left_out: {} }
         if (mine !== turn) return
-        files = found.files
+        layer = found
+        const hidden = found.files.length - found.meant.length
+        files = junkShown ? found.files : found.meant
         tree = found.tree
-        counted(found.count)
-        text(note, found.count ? t('points.count', { n: found.count, shown: files.length }) : t('layer.empty'))
+        const n = found.count - (junkShown ? 0 : hidden)
+        counted(found.count - hidden)
+        text(note, n ? t('points.count', { n, shown: files.length }) : t('layer.empty'))
+        junk.hidden = !hidden
+        text(junk, t(junkShown ? 'layer.junkHide' : 'layer.junk', { n: hidden }))
         text(alone, t('layer.alone', { n: files.length - plain().length }))
         alone.hidden = plain().length === files.length
         const what = leftWords(found.left_out)
@@ -54,11 +62,34 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       const before = new Map([...boxes].map(([path, box]) => [path, box]))
       boxes.clear()
       bar.hidden = !files.length
+      rows.clear()
       fill(list, files.map((file) => {
         const box = before.get(file.path) // what has become a conflict is chosen anew
-        return row(file, box && box.dataset.conflict === String(Boolean(file.conflict)) ? box.checked : !file.conflict)
+        return row(file, box && box.dataset.conflict === String(Boolean(file.conflict)) ? box.checked : !file.conflict && !names.isJunk(file.path))
       }))
       count()
+      openAll(allOpen)
+      sayLines()
+    }
+
+    /** The lines of each file in the place of its bytes, where they can be counted. */
+    async function sayLines() {
+      const [of, routes] = [layer, shared.routes()]
+      if (!await linesIn(routes, of).catch(() => null)) return
+      for (const { path } of of.meant) {
+        const { diff, added, removed } = await diffOf(routes, of, path)
+        const place = rows.get(path)?.lines
+        if (of !== layer) return
+        if (diff && place) fill(place, h('ins', null, `+${added}`), ' ', h('del', null, `−${removed}`))
+      }
+    }
+
+    /** Every diff in one view, of the first files. @param {boolean} on */
+    function openAll(on) {
+      if (!on && !allOpen) return
+      allOpen = on
+      attr(diffs, 'aria-pressed', on)
+      for (const { open } of [...rows.values()].slice(0, MOST)) open(on)
     }
 
     const chosen = () => files.filter(({ path }) => boxes.get(path)?.checked)
@@ -86,15 +117,15 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       if (!asks) boxes.set(path, box)
       const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes
-      const shown = tree ?? 'now'
+      const of = layer
       let known = false
-      const press = async () => {
-        place.hidden = !place.hidden
-        attr(open, 'aria-expanded', !place.hidden)
-        if (place.hidden || known) return
+      const turnTo = async (/** @type {boolean} */ on) => {
+        place.hidden = !on
+        attr(open, 'aria-expanded', on)
+        if (!on || known) return
         fill(place, h('span.spinner'))
         try {
-          const { diff } = await shared.routes().diff('base', shown, path)
+          const { diff } = await diffOf(shared.routes(), of, path)
           known = true
           const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t(file.unkept ? 'layer.unkeptText' : 'layer.conflictText') : ''].filter(Boolean)
           fill(place, said.map((words) => h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, words))),
@@ -106,10 +137,12 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
           fill(place, h('p.problem', null, /** @type {any} */ (error).message))
         }
       }
-      const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press }, mark(file.change), pathOf(file),
+      const lines = h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : '')
+      const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: () => turnTo(place.hidden) }, mark(file.change), pathOf(file),
         asks ? h('span.badge.bad', null, t(`layer.${asks}`)) : null,
         file.conflict ? h('span.badge.bad', null, t('layer.conflict')) : null,
-        h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
+        lines, icon('chevron', 'chevron'))
+      rows.set(path, { open: turnTo, lines })
       return h('li.layer-row', null, asks ? h('span.layer-alone', null, box) : h('label', null, box), open, place)
     }
 
@@ -134,8 +167,16 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       })
     }
 
-    /** @param {'apply' | 'discard'} what @param {string[]} paths @param {boolean} [force] */
-    async function perform(what, paths, force = false) {
+    /** What the bar over the field does: apply all that needs no look, or discard everything, if it is still what was seen. @param {'apply' | 'discard'} what @param {string} [seen] */
+    async function act(what, seen) {
+      await refresh()
+      if (!layer || tree !== seen) return toast(t('layer.moved'), { bad: true })
+      const usual = what === 'apply' ? layer.meant.filter((/** @type {FileChange} */ { asks, conflict }) => !asks && !conflict) : layer.files
+      await perform(what, usual.map((/** @type {FileChange} */ { path }) => path), false, layer.meant.length - usual.length)
+    }
+
+    /** @param {'apply' | 'discard'} what @param {string[]} paths @param {boolean} [force] @param {number} [rest] files that have to be looked at first */
+    async function perform(what, paths, force = false, rest = 0) {
       const [target, seen] = [shared.target(), tree]
       try {
         // by name, and of this tree: what came into the layer since nobody has seen
@@ -144,6 +185,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         await refresh()
         const n = answer.applied ?? answer.discarded ?? paths.length
         if (what === 'discard') return offerUndo(shared, target, t('layer.discarded', { n }), [answer])
+        if (rest > 0) return toast(t('review.rest', { n, rest }), { bad: true })
         toast(answer.conflicts?.length ? t('layer.appliedBut', { n, left: answer.conflicts.length }) : t('layer.applied', { n }), { bad: Boolean(answer.conflicts?.length) })
       } catch (error) {
         const moved = /** @type {any} */ (error).code === 'workspace_moved'
@@ -153,7 +195,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       }
     }
 
-    return { el, refresh, show: refresh }
+    return { el, refresh, act, show: (/** @type {boolean} */ all) => { allOpen ||= all === true, refresh() } }
   }
 
   return { layerView }

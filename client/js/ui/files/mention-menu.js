@@ -94,7 +94,8 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     /** @param {string[]} all paths @param {string} typed */
     function fitting(all, typed) {
       const others = names.bestMatches([...resources.keys()], typed, SHOWN)
-      const found = names.bestMatches(all, typed, Math.max(FILES, SHOWN - others.length))
+      const meant = names.isJunk(typed) ? all : all.filter((path) => !names.isJunk(path))
+      const found = names.bestMatches(meant, typed, Math.max(FILES, SHOWN - others.length))
       return [...found, ...others].slice(0, SHOWN)
     }
 

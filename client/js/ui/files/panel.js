@@ -71,8 +71,8 @@ yaa.define('ui/files/panel', [
       return { tree: behind ? stand : undefined, past: false, behind }
     }
 
-    /** @param {string} [path] */
-    function open(path) {
+    /** @param {string} [path] @param {string} [view] */
+    function open(path, view) {
       if (!opened) before = document.activeElement
       opened = true
       dispatchEvent(new CustomEvent('yaa-beside', { detail: 'files' }))
@@ -80,6 +80,7 @@ yaa.define('ui/files/panel', [
       drawn = ''
       update(context.state())
       if (path) show('file', path)
+      else if (view) show(view, true)
       refresh()
       ;(path ? body : tabs[['tree', 'changes', 'layer'].indexOf(chosen)] ?? body).focus()
     }
@@ -295,7 +296,7 @@ yaa.define('ui/files/panel', [
 
     shared.upload = uploads.pick
     show('tree')
-    return { open, close, update, isOpen: () => opened }
+    return { open, close, update, act: layer.act, isOpen: () => opened }
   }
 
   return { start }
