@@ -9,7 +9,7 @@ globalThis.YaaWidget = (function widget() {
   const FOLDER = new URL('.', /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src || location.href).href
   const SCRIPTS = [
     'kernel', 'core/canonical-json', 'core/crc32', 'core/fold', 'core/message-format', 'core/ids', 'core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links',
-    'core/markdown-nodes', 'core/markdown-reconcile', 'core/markdown', 'core/patch', 'core/session', 'core/sse', 'core/safe-urls', 'io/api', 'io/run-stream',
+    'core/markdown-nodes', 'core/markdown-reconcile', 'core/markdown', 'core/patch', 'core/session', 'core/typed-answer', 'core/sse', 'core/safe-urls', 'io/api', 'io/run-stream',
     'widget/texts', 'widget/style', 'widget/dom', 'widget/interrupt-cards', 'widget/session', 'widget/view',
   ]
   /** @type {Promise<void> | null} */

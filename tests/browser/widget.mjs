@@ -135,6 +135,12 @@ await main(async (walk, job) => {
     await sees(page, ".status", "Answer ready");
     const held = await page.evaluate(() => document.querySelector("#here > div").shadowRoot.activeElement?.className);
     if (held !== "talk") throw new Error(`the focus is at ${held}`);
+    await send(page, 'bench tokens=4 delay_us=0 tool=datetime{}');
+    await sees(page, ".status", "“yes” allows it, other words deny it");
+    await send(page, "not now");
+    await sees(page, ".status", "Answer ready");
+    const answered = await page.evaluate(() => document.querySelector("#here > div").shadowRoot.querySelectorAll(".user").length);
+    if (answered !== 4) throw new Error(`what was typed went as a message: ${answered}`);
     await page.evaluate(() => globalThis.widget.reset());
   });
 

@@ -1,7 +1,7 @@
 // The widget on the page: a shadow root in the page's element, or a button in the corner and a panel at the side.
 
-yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widget/dom', 'widget/interrupt-cards', 'widget/session'], (
-  sessions, { textsFor }, style, { h, icon, prose }, { card }, talks,
+yaa.define('widget/view', ['core/session', 'core/typed-answer', 'widget/texts', 'widget/style', 'widget/dom', 'widget/interrupt-cards', 'widget/session'], (
+  sessions, { asked, decide }, { textsFor }, style, { h, icon, prose }, { card }, talks,
 ) => {
   /** @param {WidgetOptions} options */
   function open(options) {
@@ -19,8 +19,11 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       hasRun ||= talk.live() // a run may begin and end between two frames
       frame ||= requestAnimationFrame(draw)
     })
+    /** The question that was not there yet when the field's words were begun, and the one that is there. */
+    let [early, target] = ['', '']
     const parts = panel(options, t, { submit, press, reset, close: () => show(false), floating: !container })
     const button = h('button.open-button', { type: 'button', 'aria-label': t('open'), title: t('open'), onclick: () => show(true) }, icon('chat'))
+    parts.input.addEventListener('input', () => { if (!parts.input.value.trim()) early = '' })
     const thread = threadOf(parts.talk, t, talk)
     shadow.append(h(container ? 'div.root.embedded' : 'div.root.floating', null, container ? null : button, parts.el))
     ;(container ?? document.body).append(host)
@@ -39,8 +42,12 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       event.preventDefault()
       const text = parts.input.value.trim()
       if (!text || talk.live()) return
-      parts.input.value = ''
-      talk.send(text)
+      const [one] = asked(talk.session())
+      const { payload } = one ? decide(one, text, { early: early === one.id }) : {}
+      if (one && payload === undefined) return parts.talk.focus() // its card comes first
+      parts.input.value = early = ''
+      if (one) talk.answer(one.id, { status: 'resolved', payload })
+      else talk.send(text)
     }
 
     /** The later clicks of a double click mean nothing new: what they hit has just become the other button. @param {MouseEvent} event */
@@ -70,6 +77,9 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       const label = t(live ? 'stop' : 'send')
       if (parts.send.getAttribute('aria-label') !== label) parts.send.replaceChildren(icon(live ? 'stop' : 'send'))
       parts.send.setAttribute('aria-label', label)
+      const next = live ? '' : asked(talk.session())[0]?.id ?? ''
+      if (next !== target) early = parts.input.value.trim() ? next : ''
+      target = next
       const said = statusOf(talk, t, hasRun)
       if (parts.status.textContent !== said) parts.status.textContent = said
     }
@@ -98,6 +108,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     if (talk.live()) return t('working')
     if (reason === 'stopped') return t('stopped')
     if (error) return error.kind === 'network' ? error.message : t('failed', { detail: error.message })
+    if (asked(talk.session())[0]?.reason === 'tool_call') return `${t('waits')} ${t('typed')}`
     if (talk.open().length) return t('waits')
     return hasRun && phase === 'done' ? t('ready') : ''
   }
