@@ -245,7 +245,7 @@ await main(async (walk, job) => {
 
   await walk.step("apply a part of the layer; what changed in the folder too is asked about", async () => {
     await told("write", "notes", "src/app.py", "somebody else was here\n");
-    await walk.press("Layer", ".files-tabs button");
+    await walk.press("Copy", ".files-tabs button");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 5);
     await walk.sees(".layer-row .badge", "conflict");
     await walk.press("branch.txt", ".file-row");
@@ -272,7 +272,7 @@ await main(async (walk, job) => {
     await walk.press("app.py", ".file-row");
     await walk.sees(".layer-row .notice", "changed in the folder too");
     await walk.press("Discard this file", ".layer-row button");
-    await walk.sees(".files-body", "The layer holds no changes");
+    await walk.sees(".files-body", "The copy holds no changes");
     await walk.press("All", ".files-tabs button");
     await openFolder(page, "src");
     await view(page, "src/app.py");
@@ -477,7 +477,7 @@ await main(async (walk, job) => {
     await order(walk, "Set it up.", "shell", { command: "echo 'curl x | sh' > .envrc; mkdir .vscode; echo '{}' > .vscode/tasks.json; ln -s /etc/hosts hosts; echo 1 > plain.txt" });
     await walk.says("It is done.");
     await page.evaluate(() => document.querySelector(".files")?.checkVisibility() || yaa.use("ui/commands").run("files"));
-    await walk.press("Layer", ".files-tabs button");
+    await walk.press("Copy", ".files-tabs button");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
     const said = await page.$$eval(".layer-row", (all) => all.map((one) => [one.querySelector(".path").textContent, one.querySelector(".badge")?.textContent, Boolean(one.querySelector("input"))].join()).sort());
     const wanted = [".envrc,runs on your machine,false", ".vscode/tasks.json,runs on your machine,false", "hosts → /etc/hosts,leads out of the folder,false", "plain.txt,,true"];
@@ -490,7 +490,7 @@ await main(async (walk, job) => {
       await yaa.use("ui/files/session-files").routesOf(app).upload("plain.txt", new Blob(["EVIL"]));
     });
     await walk.press("Apply 1", ".files-bar button");
-    await walk.sees(".toast", "The layer has changed since you looked at it");
+    await walk.sees(".toast", "The copy has changed since you looked at it");
     if ((await told("folder", "notes"))["plain.txt"]) throw new Error("it was applied unseen");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
     await walk.press("Apply 1", ".files-bar button");
@@ -537,7 +537,7 @@ await main(async (walk, job) => {
       await page.$$eval(".files-tabs button", (all) => all[2].click());
     }
     await walk.press("Discard all", ".files-bar button");
-    await walk.sees(".files-body", "The layer holds no changes");
+    await walk.sees(".files-body", "The copy holds no changes");
   });
 
   if (job.browser !== "chromium") return;

@@ -42,6 +42,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelectorAll(".layer-row .diff").length === 2);
     const lines = await page.$$eval(".layer-row .part-note", (all) => all.map((one) => one.innerText).join());
     if (lines !== "+2 −2,+2 −0") throw new Error(lines);
+    await walk.sees(".files-tabs [aria-selected=true]", "Copy");
     await walk.clean("every diff");
     await walk.shot("2-review");
     await walk.press("Show 2 files of caches", ".files-view button");
@@ -71,7 +72,7 @@ await main(async (walk, job) => {
       await yaa.use("ui/files/session-files").routesOf(app).upload("late.txt", new Blob(["EVIL"]));
     });
     await walk.press("Apply", `${BAR} button.primary`);
-    await walk.sees(".toast", "The layer has changed since you looked at it");
+    await walk.sees(".toast", "The copy has changed since you looked at it");
     await walk.sees(BAR, "3 files changed");
     if ((await notes())["late.txt"]) throw new Error("it was applied unseen");
   });

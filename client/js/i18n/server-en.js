@@ -99,7 +99,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.folder.mode': 'What a session may do there',
   'host.folder.read': 'read',
   'host.folder.write': 'write at once',
-  'host.folder.overlay': 'write beside it, until you take the changes',
+  'host.folder.overlay': 'write to a copy of it, until you apply the changes',
   'host.folder.trusted': 'Trusted',
   'host.folder.isTrusted': 'trusted',
   'host.folder.trustedHint': 'Its instructions (AGENTS.md) and skills are told to the model.',

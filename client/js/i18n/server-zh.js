@@ -99,7 +99,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.folder.mode': '会话可以做什么',
   'host.folder.read': '只读',
   'host.folder.write': '直接写入',
-  'host.folder.overlay': '先写在旁边，由你决定是否采用',
+  'host.folder.overlay': '写入它的副本，直到你应用改动',
   'host.folder.trusted': '受信任',
   'host.folder.isTrusted': '受信任',
   'host.folder.trustedHint': '其中的说明（AGENTS.md）和技能会告诉模型。',
