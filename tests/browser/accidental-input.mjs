@@ -327,7 +327,7 @@ await main(async (walk, job) => {
   await walk.step("where there is little room, everything is within reach", async () => {
     await put(page, session());
     await ready();
-    await page.setViewport({ width: 640, height: 320 });
+    await page.setViewport({ width: 640, height: 220 });
     await walk.press("More about this session", ".top button");
     const menu = await page.$eval(".menu", (one) => {
       const { top, bottom } = one.getBoundingClientRect();

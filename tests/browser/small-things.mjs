@@ -61,6 +61,7 @@ await main(async (walk, job) => {
     await walk.press("More about this session", ".top button");
     const all = await items();
     expect([all[0], all.at(-1)], ["Rename", "Delete this session"], all.join());
+    expect(all.length <= 7, true, `few enough to be read: ${all.join()}`);
     await walk.press("Rename", ".menu button");
     await page.waitForSelector(".top .title-edit:focus");
     await page.keyboard.type("Named here");

@@ -76,7 +76,7 @@ yaa.define('ui/inspector/launcher', [
   /** @param {(tab: string, what?: string) => any} open @param {() => any} slide */
   function register(open, slide) {
     const has = (/** @type {CommandContext} */ { app }) => app.current.session.messages.length > 0
-    commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay', menu: 'session',
+    commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay',
       when: has, run: slide })
     for (const [tab, sign, keys] of TABS) {
       const both = tab === 'compare'
@@ -84,7 +84,7 @@ yaa.define('ui/inspector/launcher', [
       const run = (context, ids) => (both ? compare(context, ids, open) : open(tab))
       const id = both ? 'sessions.compare' : `inspect.${tab}`
       const when = both ? undefined : has
-      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when, run })
+      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: tab === 'context' ? 'session' : undefined, when, run })
     }
     compact.register()
     commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })

@@ -7,7 +7,7 @@ yaa.define('ui/skills/launcher', ['ui/i18n', 'ui/commands', 'ui/popup', 'i18n/sk
   function start(context) {
     const { app } = context
     const tools = () => (app.server.info()?.tools ?? []).map((/** @type {{name: string}} */ { name }) => name)
-    commands.register({ id: 'skills', title: 'skills.title', icon: 'spark', keys: 'g k', slash: 'skills', menu: 'session', run: () => open(context) })
+    commands.register({ id: 'skills', title: 'skills.title', icon: 'spark', keys: 'g k', slash: 'skills', run: () => open(context) })
     commands.register({
       id: 'skills.save', title: 'skills.save', icon: 'spark', slash: 'skill-save',
       when: () => app.current.session.messages.length > 0 && tools().includes('skill_save'),
