@@ -89,7 +89,7 @@ await main(async (walk, job) => {
     const talk = [user, { id: "a1", role: "assistant", content: "Yes." }];
     await put(page, said("one remark", talk, { run: { id: "r", warnings: [remark] }, usage: { prompt_tokens: 800, completion_tokens: 100, total_tokens: 900, cost_micro: 95_000, cost_unit: "$" } }));
     await walk.sees(".top-meter", "900 tokens · $0.095"); // of the session, in money as the language writes it
-    await walk.sees(".composer-bar", "context "); // of what the model is sent, which is another number
+    await walk.sees(".composer-bar", "/ 100K"); // what the model is sent, of what it may be: another number
     await walk.sees(".warnings", "limits.max_steps");
     expect(await page.$$eval(".warnings details", (all) => all.length), 0, "to be opened");
     await walk.shot("remark");
