@@ -16,6 +16,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Hashable
+from contextvars import Context
 from dataclasses import dataclass, replace
 
 from .parser import (
@@ -406,7 +407,10 @@ class ConnectionPool:
         if len(waiting) > self._per_origin:
             waiting.pop(0)[0].abort()
         if self._timer is None:
-            self._timer = connection.loop.call_later(self._idle_s, self._expire, connection.loop)
+            # Not in the context of a run, which refers to its whole session.
+            self._timer = connection.loop.call_later(
+                self._idle_s, self._expire, connection.loop, context=Context()
+            )
 
     def close(self) -> None:
         """Close all open connections, idle or not."""

@@ -63,6 +63,14 @@ class Loop(asyncio.SelectorEventLoop):
             if timer._callback.__module__.startswith("asyncio."):
                 self.call_later(PAUSE_S, lambda: timer.cancelled() or timer._run())
 
+    def _timer_handle_cancelled(self, handle: Any) -> None:
+        """Free the context of a cancelled timer, which asyncio may keep until its time comes.
+
+        A run has timers of hours, and its context refers to the whole session.
+        """
+        super()._timer_handle_cancelled(handle)  # type: ignore[misc]
+        handle._context = None
+
     async def getaddrinfo(
         self,
         host: bytes | str | None,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import errno
+import gc
 import logging
 import selectors
 import socket
 import sys
 import threading
 import unittest
+import weakref
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -30,6 +33,30 @@ class Silent(Loop):
         Silent.asked.release()
         Silent.for_good.wait()
         return []
+
+
+class Timers(unittest.TestCase):
+    def test_a_cancelled_timer_keeps_nothing(self) -> None:
+        """A limit of hours that was not reached: what its run refers to is free at once."""
+        session: contextvars.ContextVar[Any] = contextvars.ContextVar("session")
+
+        async def limited() -> weakref.ref[Any]:
+            document = threading.Event()
+            session.set(document)
+            async with asyncio.timeout(3600):
+                await asyncio.sleep(0)
+            return weakref.ref(document)
+
+        async def main() -> None:
+            # asyncio drops cancelled timers once they are first of all.
+            first = asyncio.get_running_loop().call_later(60, Silent.for_good.set)
+            found = await asyncio.create_task(limited())
+            await asyncio.sleep(0)  # until then the loop has the task that has ended
+            gc.collect()
+            self.assertIsNone(found())
+            first.cancel()
+
+        run(main())
 
 
 class Starved(selectors.DefaultSelector):
