@@ -16,6 +16,7 @@ import ssl
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
@@ -541,7 +542,7 @@ class Client:
         for host in hosts:
             connection = ClientConnection(origin.where, origin, self._pool)
             try:
-                await loop.create_connection(
+                opening = loop.create_connection(
                     lambda conn=connection: conn,
                     host,
                     port,
@@ -549,6 +550,8 @@ class Client:
                     server_hostname=name if tls else None,
                     happy_eyeballs_delay=ATTEMPT_S if races else None,
                 )
+                # An idle connection would keep the context of a run, and with it the session.
+                await loop.create_task(opening, context=Context())
             except OSError:
                 if host == hosts[-1]:
                     raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import gc
 import gzip
 import shutil
 import socket
@@ -12,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import weakref
 import zlib
 from pathlib import Path
 from typing import Any
@@ -96,6 +99,22 @@ class Answers(Case):
                 self.assertEqual(await anext(pieces), b"one")
                 go_on.set()
                 self.assertEqual([piece async for piece in pieces], [b"two"])
+
+    async def test_an_idle_connection_keeps_nothing_of_who_opened_it(self) -> None:
+        session: contextvars.ContextVar[Any] = contextvars.ContextVar("session")
+
+        async with serving(OK) as server:
+
+            async def one_run() -> weakref.ref[Any]:
+                document = asyncio.Event()
+                session.set(document)
+                await fetch(self.client, server.url)
+                return weakref.ref(document)
+
+            document = await asyncio.create_task(one_run())
+            await asyncio.sleep(0)  # until then the loop has the task that has ended
+            gc.collect()
+            self.assertIsNone(document())
 
     async def test_what_was_compressed_unasked(self) -> None:
         """A refusal is one although its words cannot be read."""
