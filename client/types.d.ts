@@ -195,7 +195,7 @@ interface ConfigField {
   kind: 'choice' | 'flag' | 'number' | 'text' | 'template' | 'secret' | 'lines' | 'json'
 }
 interface Head { id: string; title: string; status: string; updated: number; said?: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
-interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged'; message: string }
+interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged' | 'cleared'; message: string }
 /** A change of a session as a plain value (core/session-changes). */
 interface SessionChange { kind: 'set' | 'answer' | 'say'; [key: string]: any }
 interface Store {

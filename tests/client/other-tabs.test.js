@@ -10,19 +10,23 @@ const { JS } = require('./load-modules.js')
 
 function page({ sessions, current, queued = {}, kind = 'idb' }) {
   const looked = []
+  const heard = {}
+  const drawn = { editors: 0, languages: [], toasts: [] }
   const ended = []
   const modules = {
-    'ui/i18n': { t: (key, values) => `${key} ${values?.n ?? ''}`.trim() },
+    'ui/popup': { toast: (words, button) => drawn.toasts.push([words, button]) },
+    'ui/i18n': { use: async (language) => { drawn.languages.push(language) }, t: (key, values) => `${key} ${values?.n ?? ''}`.trim() },
     'io/tab-channel': { open: () => ({}) },
     'io/run-mirror': { create: () => ({ hooks: {}, look: ({ session }) => looked.push(session.id) }) },
   }
   let made
   const define = (_, deps, factory) => { made = factory(...deps.map((name) => modules[name] ?? {})) }
-  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'other-tabs.js'), 'utf8'), vm.createContext({ addEventListener() {}, yaa: { define } }))
+  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'other-tabs.js'), 'utf8'), vm.createContext({ addEventListener: (name, callback) => { heard[name] = callback }, document: { querySelector: () => drawn.editors || null }, yaa: { define } }))
   const entries = new Map(sessions.map((entry) => [entry.session.id, entry]))
   const sessionStore = { heads: () => [...entries.keys(), 'not open'].map((id) => ({ id })), entry: (id) => entries.get(id), hooks: [] }
   const app = { sessionStore, store: { kind }, current: entries.get(current), queue: { of: ({ id }) => queued[id] ?? [], onEnd: ({ session }) => ended.push(session.id) }, watchers: new Set() }
-  return { app, made, looked, ended }
+  app.mount = () => drawn.languages.push('made anew')
+  return { app, made, looked, ended, heard, drawn }
 }
 
 const entry = (id, more = {}) => ({ session: { id, messages: [{}], ...more.session }, ...more.entry })
@@ -42,6 +46,23 @@ test('a message that comes after the end of a run is sent where nothing runs', (
     made.start({ app })
     assert.deepStrictEqual(ended, wanted)
   }
+})
+
+test('a language that another tab has chosen is this one\'s too, but not under words that are being written', async () => {
+  const { app, made, heard, drawn } = page({ sessions: [entry('a')], current: 'a' })
+  made.start({ app })
+  const hear = (key, oldValue, newValue) => heard.storage({ key, oldValue, newValue })
+  hear('yaa.settings', null, '{"theme": "dark"}')
+  hear('yaa.drafts', '{}', '{"language": "zh"}')
+  assert.deepStrictEqual(drawn.languages, [])
+  await hear('yaa.settings', '{"theme": "dark"}', '{"theme": "dark", "language": "zh"}')
+  await new Promise(setImmediate)
+  assert.deepStrictEqual(drawn.languages.splice(0), ['zh', 'made anew'])
+  drawn.editors = 1
+  hear('yaa.settings', '{"language": "zh"}', '{}')
+  assert.deepStrictEqual([drawn.languages, drawn.toasts.map(([words]) => words)], [[], ['language.elsewhere']])
+  await drawn.toasts[0][1].action()
+  assert.deepStrictEqual(drawn.languages, ['', 'made anew'])
 })
 
 test('who closes a page is told what goes with it', () => {

@@ -474,6 +474,28 @@ test('a script that never comes: what was said is stored and listed before it is
   assert.deepStrictEqual([here.entry.state.reason, here.server.posted.length], ['stopped', 0])
 })
 
+test('where the data of the site has been cleared that is said, and what is open stays in the list; what is deleted is not lost', async (context) => {
+  const said = []
+  const { dispatchEvent: before } = globalThis
+  globalThis.dispatchEvent = ({ type, detail }) => type === 'yaa-storage' && said.push(detail)
+  context.after(() => { globalThis.dispatchEvent = before })
+  const { sessionStore, store, entry, tell } = await page()
+  const ids = () => sessionStore.heads().map(({ id }) => id).sort()
+  for (const id of ['a', 'b', 'c', 'd']) await store.put({ ...entry.session, id, messages: [{ id: 'u', role: 'user', content: id, at: 1 }] })
+  await sessionStore.refresh()
+  const open = await sessionStore.open('a')
+  await sessionStore.remove('b')
+  await store.delete('c')
+  await tell({ removed: 'c' })
+  await sessionStore.refresh()
+  assert.deepStrictEqual([said, ids()], [[], ['a', 'd']])
+  for (const id of ['a', 'd']) await store.delete(id)
+  await sessionStore.refresh()
+  assert.deepStrictEqual([said, ids()], [[{ code: 'cleared', message: '2' }], ['a']])
+  await sessionStore.amend(open, (one) => { one.title = 'T' })
+  assert.deepStrictEqual([said.length, ids(), (await store.get('a')).title], [1, ['a'], 'T'])
+})
+
 test('what is brought back takes the place of what is open, but not under a run', async () => {
   const here = await page()
   const { sessionStore, entry, store } = here
@@ -519,7 +541,7 @@ test('of many that come, change and go at once the list is made once, and other 
   sessionStore.entry('s0').session.ext = { temporary: true }
   await sessionStore.changed(...ids)
   assert.deepStrictEqual([lists, said.filter((one) => one.changed)], [1, [{ changed: ids.slice(1), running: false }]])
-  assert.deepStrictEqual([sessionStore.heads().filter((head) => head.title === 'T').length, drawn.slice(-20)], [6, ids], 'five that are stored, and the temporary one')
+  assert.deepStrictEqual([sessionStore.heads().filter((head) => head.title === 'T').length, drawn.slice(-20)], [5, ids], 'five, and none of them twice')
   await store.put({ ...many[1], title: 'from there' })
   await here.tell({ changed: ids.slice(0, 3), running: false })
   assert.deepStrictEqual([lists, sessionStore.entry('s1').session.title, sessionStore.entry('s2').session.title], [2, 'from there', 'T'])

@@ -1,7 +1,7 @@
 // What other tabs of this browser run is shown here as it goes; and whoever leaves in the middle of something is asked,
 // and told what would happen.
 
-yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mirror', 'i18n/other-tabs'], ({ t }, { toast }, channels, mirrors) => {
+yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mirror', 'i18n/other-tabs'], ({ t, use }, { toast }, channels, mirrors) => {
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
     const { sessionStore } = app
@@ -25,12 +25,28 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
     }
     app.watchers.add(look)
     look()
+    addEventListener('storage', ({ key, oldValue, newValue }) => {
+      if (key === 'yaa.settings' && languageIn(oldValue) !== languageIn(newValue)) follow(app, languageIn(newValue))
+    })
     addEventListener('beforeunload', (event) => {
       const lost = losses(app)
       if (!lost.length) return
       event.preventDefault()
       setTimeout(() => toast(lost.join(' '))) // for who stays: a browser asks in words of its own
     })
+  }
+
+  /** Editors do not outlive the page that is made anew. */
+  const EDITORS = 'main textarea:not(.composer textarea), dialog[open] textarea'
+
+  /** @param {string | null} settings @returns {string} */
+  const languageIn = (settings) => JSON.parse(settings ?? '{}').language ?? ''
+
+  /** The language that was chosen in another tab. @param {import('./types').App} app @param {string} language */
+  function follow(app, language) {
+    const action = () => use(language).then(() => app.mount())
+    if (!document.querySelector(EDITORS)) return action()
+    toast(t('language.elsewhere'), { label: t('language.follow'), action })
   }
 
   /** Sessions with messages that wait for the end of a run, though another one is looked at. @param {import('./types').App} app */

@@ -5,7 +5,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
   /** @typedef {import('./types').Entry} Entry */
 
   /** @param {any} own what ui/session-store has */
-  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, heads }) {
+  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, removed }) {
     /**
      * Change what was said: branches and edits, never under a run.
      * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>} null: it is running
@@ -66,6 +66,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
     /** Once nothing runs it, here or in another tab. @param {string} id @param {boolean} [quiet] @returns {Promise<Session | null>} what was deleted, for `restore` */
     async function remove(id, quiet) {
       const entry = entries.get(id)
+      removed.add(id)
       channel.send({ removed: id })
       for (; entry?.going; await entry.going) entry.run?.stop()
       entries.delete(id)
@@ -79,6 +80,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
       const entry = entries.get(session.id)
       const release = isActive(entry) ? null : await takeLock(session.id)
       if (!release) return false
+      removed.delete(session.id)
       if (entry) Object.assign(entry, { session, state: null, later: [] })
       else if (isTemporary(session)) hold(session)
       await save(session, undefined, said)
@@ -89,6 +91,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
 
     /** Another tab wrote: what is open here and not running is read again. @param {any} message */
     async function hear(message) {
+      if (message?.removed) removed.add(message.removed)
       if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
       const waited = message?.later && entries.get(message.later)
       if (waited?.locked) await beside(waited)

@@ -69,10 +69,20 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       if (!isTemporary(session)) globalThis.dispatchEvent?.(new CustomEvent('yaa-saved', { detail: session }))
     }
 
+    /** Ids of what was stored, and of what a person has deleted. @type {Set<string>} */ let before = new Set()
+    const removed = new Set()
+
     async function refresh() {
-      const open = [...entries.values()].filter(({ session }) => isTemporary(session) && session.messages.length)
       const stored = await store.list().catch(() => null)
-      if (stored) heads = [...open.map(({ session }) => headOf(session, Date.now())), ...stored]
+      if (!stored) return
+      const now = new Set(stored.map(({ id }) => id))
+      const lost = [...before].filter((id) => !now.has(id) && !removed.has(id))
+      before = now
+      // who clears the data of a site in one page has what is open there
+      const detail = { code: 'cleared', message: String(lost.length) }
+      if (lost.length && [...now].every((id) => entries.has(id))) globalThis.dispatchEvent?.(new CustomEvent('yaa-storage', { detail }))
+      const open = [...entries.values()].filter(({ session: { id, messages } }) => messages.length && !now.has(id) && !removed.has(id))
+      heads = [...open.map(({ session }) => headOf(session, Date.now())), ...stored]
     }
 
     /** @param {Entry} entry @param {boolean} on only a session that was never stored becomes temporary */
@@ -323,7 +333,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       for (const id of ids) onChange(id, true)
     }
 
-    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, heads: () => heads }
+    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, removed, heads: () => heads }
     /** ui/session-edits. @type {any} */
     const late = Object.fromEntries(LATE.map((name) => [name, async (/** @type {any[]} */ ...rest) => {
       await yaa.load('session-defaults')

@@ -71,6 +71,7 @@ yaa.define('ui/files/launcher', [
       },
     })
     app.watchers.add(update)
+    app.watchers.add(() => files.adoptLater(app, app.current).catch(console.warn)) // another tab's run has ended
     if (app.store.kind === 'idb') forgetUnused(app).catch(console.warn)
     context.actions.draw()
   }

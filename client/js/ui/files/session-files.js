@@ -31,7 +31,7 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
    * @param {App} app @param {Entry} entry @param {any} tree what the server answered; without a tree nothing is written
    */
   function adopt(app, entry, tree) {
-    if (entry.going) return void later.add(entry.session.id) // its calls record more trees: asked again at its end
+    if (entry.going || entry.elsewhere) return void later.add(entry.session.id) // its calls record more trees: asked again at its end
     if (typeof tree !== 'string' || !tree || tree === standOf(entry.session)) return
     app.sessionStore.amend(entry, (session) => {
       session.workspace = { ...session.workspace, tree, message: session.messages.at(-1)?.id ?? '' }
@@ -41,7 +41,7 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
 
   /** After a run: what was changed beside it. @param {App} app @param {Entry} entry */
   async function adoptLater(app, entry) {
-    if (!later.delete(entry.session.id)) return
+    if (entry.going || entry.elsewhere || !later.delete(entry.session.id)) return
     const { tree } = await routesOf(app, entry.session).state()
     if (!entry.going) adopt(app, entry, tree)
   }
