@@ -78,7 +78,17 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await self.put("pirate", revision="")).status, 409)
 
     async def test_names(self) -> None:
-        for name in ("..", "%2e%2e%2fx", "..%2fconfig", "a%2fb", "A", ".x", "x.json", "-x", "a%00"):
+        for name in (
+            "..",
+            "%2e%2e%2fx",
+            "..%2fconfig",
+            "a%2fb",
+            "%20",
+            ".x",
+            "x.json",
+            "-x",
+            "a%00",
+        ):
             for method, body in (("PUT", {"agent": AGENT}), ("DELETE", None)):
                 with self.subTest(name, method=method):
                     call = await self.ask(method, name, body)

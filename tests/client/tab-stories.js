@@ -1,5 +1,5 @@
-// Stories of tabs over one storage, as plain values, and what must be there at their end. Who plays them (two-tabs.test.js, or
-// tests/browser/tab-stories.mjs in a real browser) has the tabs: a story knows only what was done in which, and whether it was.
+// Stories of tabs over one storage, as plain values, and what must be there at their end. Who plays them (two-tabs.test.js)
+// has the tabs: a story knows only what was done in which, and whether it was.
 'use strict'
 
 const QUESTIONS = ['q1', 'q2', 'q3']
