@@ -29,9 +29,13 @@ yaa.define('ui/app', [
    */
   function startApp({ root, settings, store, standalone }) {
     const server = openServer({ settings, onChange: () => draw() })
+    /** @type {any} core/session-defaults, once it is there */ let defaults = null
+    /** What the person has set. @param {Session} session @returns {any} when, if a script is needed first */
+    const prepare = (session) => (defaults ? defaults.prepare(session, settings, server.info())
+      : yaa.load('session-defaults').then(() => { defaults = yaa.use('core/session-defaults'); return prepare(session) }))
     const sessionStore = openSessionStore({
       store, api: server.api, onChange,
-      prepare: async (session) => (await yaa.load('session-defaults'), yaa.use('core/session-defaults').prepare(session, settings, server.info())),
+      prepare,
       onEnd: (entry) => {
         onEnd(entry, server)
         keepEvents(entry, store)

@@ -241,14 +241,17 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         entry.locked = true
         if (said) return await save(entry.session, taken), state ?? STOPPED
         sessions.markContinued(entry.session)
-        // stored before the first script or request that it needs
         if (!isTemporary(entry.session)) remember(id, true)
-        await save(entry.session, taken)
-        refresh().then(() => onChange(id, true))
-        await Promise.race([prepare(entry.session), stopping])
+        // stored before the first script that it needs; the stream stores it before the first request
+        const script = prepare(entry.session)
+        if (script || taken.length || !entry.stamp) {
+          await save(entry.session, taken)
+          refresh().then(() => onChange(id, true))
+        }
+        await Promise.race([script, stopping])
         for (const hook of hooks) hook.onStart(entry)
         const free = !stopped && await slot(entry)
-        if (!free) return STOPPED
+        if (!free) return await save(entry.session), STOPPED
         entry.run = stream.start(entry.session, {
           api: api(), store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
           onEvent: (event) => {
@@ -260,6 +263,9 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         const end = await entry.run.done.finally(free)
         await keep(entry)
         return end
+      } catch (error) {
+        await write(entry.session)
+        throw error
       } finally {
         remember(id, false)
         entry.locked = false
