@@ -389,12 +389,13 @@ await main(async (walk, job) => {
     await other.waitForFunction(() => document.documentElement.lang === "zh-CN");
     await other.close();
     await page.bringToFront();
-    await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "dark" && document.documentElement.lang === "zh-CN");
     const set = (changes) => page.evaluate((all) => yaa.use("ui/commands").context().actions.set(all), changes);
     await set({ density: "compact" });
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
-    expect(await page.evaluate((css) => [document.documentElement.lang, document.querySelector(css).placeholder], AREA), ["en", "Message yaa …"], "the words here");
+    expect(await page.evaluate((css) => [document.documentElement.lang, document.querySelector(css).placeholder], AREA), ["zh-CN", "给 yaa 发消息…"], "the words here");
     await set({ language: "", theme: "", density: "" });
+    await page.waitForFunction((css) => document.documentElement.lang === "en" && document.querySelector(css)?.placeholder === "Message yaa …", {}, AREA);
   });
 
   if (job.browser !== "chromium") return; // Firefox's protocol cannot say how it is printed, or which colours there are

@@ -247,6 +247,7 @@ await main(async (walk, job) => {
       return was;
     });
     await page.type(AREA, "are you there?");
+    await walk.press("Don’t answer: send a message", ".composer .typed button");
     await page.keyboard.press("Enter");
     await walk.sees(".bubble", "are you there?");
     if (await page.$(DIALOG)) throw new Error("a dialog stands in the way");
