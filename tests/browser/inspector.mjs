@@ -275,7 +275,7 @@ await main(async (walk, job) => {
     await walk.clean();
     await walk.shot("5-zh");
     await speak("en");
-    await page.waitForFunction(() => document.querySelector(".gauge")?.title.startsWith("Room") && !document.querySelector(".inspector"));
+    await page.waitForFunction(() => document.querySelector(".gauge")?.title === "What the model is sent" && !document.querySelector(".inspector"));
     await page.evaluate(() => document.activeElement?.blur());
   });
 
