@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import unittest
-from contextlib import redirect_stderr
+from contextlib import chdir, redirect_stderr
 
 from server.__main__ import main
 from server.cli.first_word import with_command
@@ -66,6 +66,7 @@ class FirstWord(unittest.TestCase):
             with (
                 self.subTest(typed),
                 redirect_stderr(out),
+                chdir("."),  # the command leaves the current folder
                 self.assertRaises(SystemExit) as ended,
             ):
                 main(typed)

@@ -15,6 +15,7 @@ import asyncio
 import faulthandler
 import gc
 import json
+import os
 import re
 import resource
 import signal
@@ -115,10 +116,14 @@ def run_module(name: str, wanted: re.Pattern[str] | None = None) -> dict[str, An
     started, before = time.monotonic(), cpu_s()
     of_children = cpu_s(resource.RUSAGE_CHILDREN)
     _started.clear()
+    folder = Path.cwd()
     loaded = unittest.defaultTestLoader.loadTestsFromName(name)
     chosen(loaded, wanted).run(result)
     gc.collect()
     gc.freeze()  # what modules keep is not looked through again after each
+    if Path.cwd() != folder:
+        result.names.append(f"{name} left the current folder for {Path.cwd()}")
+        os.chdir(folder)
     if result.unraisable:
         result.names.append(f"{name} left something behind: {result.unraisable[0]}")
     spent = cpu_s() - before

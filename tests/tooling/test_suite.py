@@ -7,6 +7,7 @@ import contextlib
 import io
 import re
 import unittest
+from pathlib import Path
 
 from . import suite
 from .suite import BEGINS, Result
@@ -127,6 +128,13 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(found, told)
         last = said.getvalue().splitlines()[-1]
         self.assertRegex(last, rf"^ok   {told['module']}  1 tests  [\d.]+ s, CPU {spent:.2f} s$")
+
+    def test_a_module_that_leaves_the_current_folder_has_failed(self) -> None:
+        here, name = Path.cwd(), "tests.tooling.samples.strays"
+        with contextlib.redirect_stdout(io.StringIO()):
+            found = suite.run_module(name)
+        self.assertEqual(found["failures"], [f"{name} left the current folder for /"])
+        self.assertEqual(Path.cwd(), here)
 
 
 def load_tests(

@@ -5,7 +5,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
 ) => {
   /** Templates show so much of what they stand for. */
   const SHOWN = 400
-  /** A box beside the field says it. */
+  /** Where null means something to people its description says so, and a box beside the field has it. */
   const NONE = /\s*null is none\./
 
   /** Title, and what it does, in the language of the page where there is one. @param {ConfigField} field @returns {string[]} */
@@ -25,7 +25,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     const reset = iconButton('x', t('config.reset', { name: title }), { onclick: () => (clear(), give(undefined)) })
     const control = controlOf(field, { id, give: typed, context })
     attr(control.input, 'aria-describedby', `${id}-about ${id}-problem`)
-    const none = field.none && control.text ? h('input', { type: 'checkbox', onchange: () => (clear(), give(none.checked ? null : undefined)) }) : null
+    const none = field.none && NONE.test(field.schema.description) && control.text ? h('input', { type: 'checkbox', onchange: () => (clear(), give(none.checked ? null : undefined)) }) : null
     const el = h('div.config-field', { 'data-pointer': field.pointer },
       h('div.config-head', null, h('label.label', { htmlFor: id }, title), none ? h('label.check', null, none, h('span', null, t('config.noneValue')), h('span.sr-only', null, ` (${title})`)) : null, reset),
       control.el, h('p.hint', { id: `${id}-about` }, about, h('code.config-key', null, field.parts.join('.'))), standard, control.below ?? null, problem)
