@@ -130,7 +130,8 @@ class Conversations(Case):
             self.assertEqual(
                 (own["status"], own["rev"], own["usage"]["calls"]), ("completed", turn, turn)
             )
-            self.assertEqual(own["environment"], ["Page: /cart"])
+            state = 'The application\'s state when this run began: {"cart":["ü"]}'
+            self.assertEqual(own["environment"], ["Page: /cart", state])
         self.assertEqual(thread.state["cart"], ["ü"])
         self.assertEqual([m["role"] for m in thread.messages], ["user", "assistant"] * 2)
 
@@ -199,12 +200,12 @@ class Conversations(Case):
     def test_refusals_have_a_status_and_a_message(self) -> None:
         thread = self.thread()
         thread.say(SHORT)
-        unknown = {**PAGE, "name": "calculator"}
+        unknown = {**PAGE, "name": "plan_set"}
         answer = answers([{"id": "int-x"}], payload=YES)
         for opened, asked, status, said in (
             ({"agent": "nobody"}, {}, 404, "no agent 'nobody'"),
             ({"key": "wrong"}, {}, 401, "key"),
-            ({}, {"tools": [unknown]}, 422, "a tool named calculator itself"),
+            ({}, {"tools": [unknown]}, 422, "plan_set is a tool that every run needs"),
             ({}, {"resume": answer}, 422, "/resume/0/interruptId"),
         ):
             with self.subTest(said):
