@@ -47,6 +47,11 @@ test('what the page keeps in a session is kept or not by decision', () => {
   assert.ok(used.length > 15)
 })
 
+test('messages that wait in a stranger\'s session are never sent', () => {
+  const { session } = sanitize({ id: 's', messages: [], ext: { pinned: true, queue: { a: 'Run it.' } } })
+  assert.deepStrictEqual(plain(session.ext), { pinned: true })
+})
+
 test('a branch has no more keys than are known here', () => {
   const state = Object.fromEntries(tree.BRANCH_KEYS.map((key) => [key, key === 'interrupts' ? [] : {}]))
   const one = { id: 'b', at: '', messages: [], calls: {}, state: { ...state, status: 'completed', finish_reason: 'completed' } }
