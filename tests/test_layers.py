@@ -35,7 +35,7 @@ from .tooling.tools import ROOT
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 60
 P90_FUNCTION_LINES = 40
-MAX_CLIENT_BYTES = 400 * 1024
+MAX_CLIENT_BYTES = 380 * 1024
 MAX_CLIENT_REQUESTS = 60
 # Scripts that no page names: the server sends the first in place of another one, and browsers ask
 # for the second one.

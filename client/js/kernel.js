@@ -47,8 +47,8 @@ globalThis.yaa = (function kernel() {
   const added = new Map()
 
   /**
-   * Load the scripts and styles of a `<template data-group="group">`, or of all of them. Each file is added once; one
-   * that failed is tried again at the next call. A page in one file has no templates: everything is there already.
+   * Load the scripts and styles of a `<template data-group="group">` and of the groups that its `data-with` names, or
+   * of all. Each file is added once; one that failed is tried again at the next call. A page in one file has no templates: everything is there already.
    * @param {string} [group] @returns {Promise<void>}
    */
   async function load(group) {
@@ -56,7 +56,8 @@ globalThis.yaa = (function kernel() {
     const wanted = all.filter((template) => group === undefined || template.dataset.group === group)
     if (!wanted.length && all.length) throw new Error(`${group}: the page has no template for this group`)
     const tags = wanted.flatMap((template) => [...template.content.querySelectorAll('script, link')])
-    await Promise.all(tags.map(add))
+    const others = wanted.flatMap((template) => template.dataset.with?.split(' ') ?? [])
+    await Promise.all([...others.map(load), ...tags.map(add)])
   }
 
   /** @param {Element} tag @returns {Promise<void>} */

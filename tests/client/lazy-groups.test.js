@@ -9,7 +9,7 @@ const fs = require('node:fs')
 const { JS } = require('./load-modules.js')
 
 /** A page with templates, as far as the registry looks at one. `missing`: addresses at which there is nothing. */
-function page(groups, missing = new Set(), others = new Set()) {
+function page(groups, missing = new Set(), others = new Set(), withs = {}) {
   const asked = []
   const waits = []
   class Tag {
@@ -18,7 +18,7 @@ function page(groups, missing = new Set(), others = new Set()) {
     addEventListener(name, callback) { this.heard[name] = callback }
     remove() { this.removed = true }
   }
-  const templates = Object.entries(groups).map(([group, all]) => ({ dataset: { group }, content: { querySelectorAll: () => all.map((one) => new Tag(one)) } }))
+  const templates = Object.entries(groups).map(([group, all]) => ({ dataset: { group, with: withs[group] }, content: { querySelectorAll: () => all.map((one) => new Tag(one)) } }))
   const looked = []
   const document = {
     querySelectorAll: (css) => (looked.push(css), templates),
@@ -61,6 +61,22 @@ test('the whole page is searched for groups once, however often they are asked f
   await Promise.all([yaa.load('one'), yaa.load('one')])
   await yaa.load()
   assert.strictEqual(looked.length, 1)
+})
+
+test('a group brings those that it names, and they bring theirs', async () => {
+  const { yaa, asked } = page({ one: ['a.js'], two: ['b.js'], three: ['c.js', 'a.js'] }, new Set(), new Set(), { two: 'one', three: 'two one' })
+  await yaa.load('three')
+  assert.deepStrictEqual(asked.toSorted(), ['a.js', 'b.js', 'c.js'])
+  await assert.rejects(page({ one: ['a.js'] }, new Set(), new Set(), { one: 'other' }).yaa.load('one'), /other: the page has no template/)
+  await assert.rejects(page({ one: ['a.js'], two: ['b.js'] }, new Set(['a.js']), new Set(), { two: 'one' }).yaa.load('two'), /NotLoaded: a.js/)
+})
+
+test('the page has every group that another one names, and each script of a group once', () => {
+  const text = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
+  const all = new Map([...text.matchAll(/<template data-group="([^"]+)"(?: data-with="([^"]+)")?>(.*?)<\/template>/gs)].map(([, name, also, body]) => [name, { also: also?.split(' ') ?? [], files: body.match(/src="[^"]+/g) }]))
+  assert.strictEqual(all.size, text.match(/<template/g).length)
+  const filesOf = (name) => [...all.get(name).files, ...all.get(name).also.flatMap(filesOf)]
+  for (const name of all.keys()) assert.deepStrictEqual(filesOf(name).filter((one, i, whole) => whole.indexOf(one) !== i), [], name)
 })
 
 test('without a name everything is added', async () => {

@@ -1,7 +1,7 @@
 // The sessions of this browser and their runs. Several may run at once; each is folded by its own stream and saved
 // as it grows. Views never change one: they call these functions, and `onChange` redraws them.
 
-yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-changes', 'io/run-stream', 'io/lock', 'io/tab-channel', 'io/store-memory'], ({ uuid }, sessions, { apply, isBeside }, stream, locks, channels, { headOf }) => {
+yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-changes', 'io/lock', 'io/tab-channel', 'io/store-memory'], ({ uuid }, sessions, { apply, isBeside }, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
   /** Events that change more than the thread. */
@@ -252,7 +252,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         for (const hook of hooks) hook.onStart(entry)
         const free = !stopped && await slot(entry)
         if (!free) return await save(entry.session), STOPPED
-        entry.run = stream.start(entry.session, {
+        entry.run = yaa.use('io/run-stream').start(entry.session, {
           api: api(), store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
           onEvent: (event) => {
             for (const hook of hooks) hook.onEvent(entry, event)
