@@ -8,11 +8,11 @@ document that was cut elsewhere can be told from one that was cut here.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 from pathlib import Path
 
 from ..json_types import RunWarning, Session
+from ..runtime import private_files
 
 FILE = "home.id"
 OTHER_HOME = "other_home"  # a code of `run.warnings`
@@ -23,15 +23,7 @@ def home_id(folder: Path) -> str:
     path, name = folder / FILE, secrets.token_hex(8)
     with contextlib.suppress(OSError):
         if not path.exists():
-            new = folder / f"{FILE}.{name}"
-            new.touch(0o600, exist_ok=False)
-            new.write_text(name)
-            try:
-                os.link(new, path)  # fails if another server has just made one
-            except FileExistsError:
-                pass
-            finally:
-                new.unlink()
+            private_files.write(path, name.encode(), replace=False)  # another server may be first
         return path.read_text()
     return ""
 

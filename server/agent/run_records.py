@@ -15,7 +15,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Json, Session
+from ..runtime import private_files
 from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
@@ -244,11 +244,8 @@ class StopSignals:
         """Ask the other processes to stop this session. Raises OSError."""
         if self._folder is None:
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = _path(self._folder, session)
-        new = path.with_suffix(f".{secrets.token_hex(8)}")
-        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        new.replace(path)
+        private_files.write(path, b"")
         if session in self._seen:
             self._seen[session] = _stamp(path)
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import Problem, disk_problem, refuse
+from ..runtime import private_files
 from ..session import agent_definition as definitions
 from ..session.agent_definition import MAX_FILE
 from ..strict_json import JSONError, pointer
@@ -54,21 +53,11 @@ def write_agent(folder: Path, name: str, agent: Any, revision: str | None = None
         raise Problem("revision_changed", text)
     if not os.path.lexists(path) and len(_names(folder)) >= MOST:
         raise Problem("request_invalid", f"There are {MOST} agents already: delete one first")
-    draft = folder / f".{secrets.token_hex(8)}.tmp"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)  # of a link, the link itself
+        private_files.write(path, data, durable=True)  # of a link, the link itself
     except OSError as error:
         text = f"It cannot be written: {error.strerror}"
         raise disk_problem(error) or Problem("settings_invalid", text) from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def delete_agent(folder: Path, name: str) -> None:

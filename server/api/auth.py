@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from urllib.parse import unquote
 
 from ..config import HASHED, KEY_FILE
 from ..errors import Problem
+from ..runtime import private_files
 from ..runtime.accounts import Rules
 
 SCHEMES = ("bearer", "yaa-api-key")
@@ -145,7 +145,7 @@ def home_key(home: Path) -> str:
     """
     file = home / KEY_FILE
     if not file.exists():
-        _write_once(file, secrets.token_urlsafe(24))
+        private_files.write(file, f"{secrets.token_urlsafe(24)}\n".encode(), replace=False)
     file.chmod(0o600)
     with file.open("rb") as source:
         key = source.read(MAX_KEY_FILE).decode("ascii", "replace").strip()
@@ -193,20 +193,3 @@ def _known(text: str) -> bytes:
 
 def _digest(key: str) -> bytes:
     return hashlib.blake2b(key.encode()).digest()
-
-
-def _write_once(file: Path, key: str) -> None:
-    """Write the key atomically, without replacing one that another server has just written."""
-    draft = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as target:
-            target.write(key + "\n")
-        try:
-            os.link(draft, file)
-        except FileExistsError:
-            return
-        except OSError:  # a file system without hard links
-            draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import Problem
+from ..runtime import private_files
 from ..runtime.command import COMMAND
 
 FOLDER = "sign_in"
@@ -44,12 +45,9 @@ class SignInCodes:
             text = f"There are {left} links that nobody has used; ask again in ten minutes"
             raise Problem("rate_limited", text, headers={"Retry-After": "600"})
         code = secrets.token_urlsafe(18)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
         content = {"expires": self._clock() + LIFETIME_S, "key": _mask(code, key.encode()).hex()}
-        descriptor = os.open(self._file(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        private_files.write(self._file(code), json.dumps(content).encode())
         try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                json.dump(content, file)
             os.utime(self._file(code), (self._clock(), self._clock()))  # which `sweep` reads
         except OSError:
             self.forget(code)

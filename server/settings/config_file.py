@@ -11,15 +11,15 @@ import fcntl
 import hashlib
 import json
 import os
-import secrets
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import strict_json
 from ..json_types import Json
+from ..runtime import private_files
 from .secret_values import put_back
 
 LOCK = ".config.lock"  # in the home folder: of all processes that write the file
@@ -94,19 +94,8 @@ class ConfigFile:
         if why := self.unwritable():
             raise ConfigFileError(why)
         target = Path(os.path.realpath(self.path))
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-        try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-        except OSError:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise
+        private_files.write(target, text.encode(), durable=True)
 
 
 def apply_changes(document: dict[str, Any], changes: list[Json]) -> dict[str, Any]:

@@ -13,12 +13,13 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..runtime import private_files
+from ..runtime.private_files import DRAFT
 from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
 
@@ -85,14 +86,7 @@ class Claims:
     def store(self, scope: Scope, call_id: str, attempt: int, result: dict[str, Any]) -> None:
         """Keep a result, written atomically. Raises OSError."""
         path = self._path(scope, call_id, attempt).with_suffix(RESULT)
-        draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            with open(draft, "xb", opener=_private) as file:
-                file.write(dumps(result).encode())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        private_files.write(path, dumps(result).encode())
 
     def fetch(self, scope: Scope, call_id: str, attempt: int) -> dict[str, Any] | None:
         """Return a kept result; None if there is none or it has expired."""
@@ -134,7 +128,7 @@ class Claims:
             for entry in os.scandir(self.folder):
                 if entry.name.startswith(HORIZON) or not entry.is_file():
                     continue
-                ttl = self.result_ttl_s if entry.name.endswith((RESULT, ".draft")) else self.ttl_s
+                ttl = self.result_ttl_s if entry.name.endswith((RESULT, DRAFT)) else self.ttl_s
                 left += 1
                 with contextlib.suppress(OSError):
                     if (age_s := now - entry.stat().st_mtime) > ttl:
@@ -158,13 +152,10 @@ class Claims:
 
     def _raise_horizon(self, owner: str, since_ms: int) -> bool:
         """Write an owner's horizon, before claims are removed. Return False if that fails."""
-        draft = self.folder / f"{HORIZON}.{secrets.token_hex(4)}.draft"
+        horizon = max(since_ms, self._horizon_of(owner))
         try:
-            with open(draft, "x", opener=_private) as file:
-                file.write(str(max(since_ms, self._horizon_of(owner))))
-            draft.replace(self._horizon_path(owner))
+            private_files.write(self._horizon_path(owner), str(horizon).encode())
         except OSError:
-            draft.unlink(missing_ok=True)
             return False
         return True
 
@@ -192,10 +183,6 @@ def _owner_of(scope: Scope) -> str:
     """Return a name for the owner of a scope that can be part of a file's name."""
     owner = scope if isinstance(scope, str) else scope[0]
     return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 # -- execution locks ------------------------------------------------------------------------------

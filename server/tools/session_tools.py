@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +16,7 @@ from typing import Annotated, Any, Literal
 from ..agents.registry import AgentFolders, parse_agent_file
 from ..context.view import NoSuchMessage, ops_of, reload, reload_text, retain
 from ..json_types import AgentDefinition, Plan, Session
+from ..runtime import private_files
 from ..session import agent_definition as definitions
 from ..session import events, outcome, plan
 from ..session.agent_definition import WORDS, lists_finish, wants_finish
@@ -344,27 +343,12 @@ def _file(found: AgentDefinition) -> bytes:
 
 
 def _write_file(folder: Path, file: str, data: bytes, replace: bool) -> bool:
-    """Write the file atomically and return whether it replaced one. Raises ToolError."""
-    draft, target = folder / f".{secrets.token_hex(8)}.tmp", folder / file
+    """Write the file and return whether it replaced one. Raises ToolError."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with open(draft, "xb", opener=lambda path, _: os.open(path, flags, 0o600)) as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        try:
-            os.link(draft, target)  # unlike a rename, this never replaces a file
+        if private_files.write(folder / file, data, replace=False, durable=True):
             return False
-        except FileExistsError:
-            if not replace:
-                raise ToolError(
-                    f"there is an agent file {file} already; save with replace to overwrite it"
-                ) from None
-            draft.replace(target)
-            return True
+        if replace:
+            return private_files.write(folder / file, data, durable=True)
     except OSError as error:
         raise ToolError(f"{file} cannot be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+    raise ToolError(f"there is an agent file {file} already; save with replace to overwrite it")

@@ -12,7 +12,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import TERMINAL, Run
 from ...errors import Problem, translate_problems
 from ...json_types import Event, Json, Session
+from ...runtime import private_files
 from ...runtime.offload import offload
 from ...session import events
 from ...strict_json import JSONError, dumps_in_pieces, loads
@@ -80,15 +80,7 @@ class ResponseStore:
         if len(data := dumps_in_pieces(value).encode()) * FILE_SHARE > self.max_bytes:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         place = self._place(owner)
-        path = place / _hash_name(name)
-        draft = path.with_suffix(f".{secrets.token_hex(4)}")
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            with open(draft, "xb", opener=_private) as file:
-                file.write(data)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        private_files.write(place / _hash_name(name), data)
         with contextlib.suppress(OSError):
             self._make_room(place, len(data))
 
@@ -159,10 +151,6 @@ def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
 
 def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 # -- routes ---------------------------------------------------------------------------------------

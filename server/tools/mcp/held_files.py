@@ -13,11 +13,11 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import secrets
 import time
 from pathlib import Path
 
 from ...json_types import Json
+from ...runtime import private_files
 from ...strict_json import JSONError, dumps, loads
 
 FOLDER = "held_calls"  # in the home folder
@@ -43,7 +43,7 @@ class HeldFile:
     def settle(self, outcome: Json) -> None:
         """Write what the call ended with, for the process that wrote the answer."""
         with contextlib.suppress(OSError):
-            _write(self._path.with_suffix(OUTCOME), outcome)
+            private_files.write(self._path.with_suffix(OUTCOME), dumps(outcome).encode())
 
     def close(self) -> None:
         """Remove the file, and free its lock."""
@@ -89,7 +89,9 @@ class HeldFiles:
             if not _is_locked(descriptor) or not self._is_of(path, whose):
                 return None
             try:
-                _write(path.with_suffix(ANSWER), answer, replace=False)
+                data = dumps(answer).encode()
+                if not private_files.write(path.with_suffix(ANSWER), data, replace=False):
+                    return None  # it was answered before
             except OSError:
                 return None
             return await self._outcome(path, descriptor)
@@ -149,18 +151,3 @@ def _read(path: Path) -> Json | None:
     except (OSError, JSONError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _write(path: Path, value: Json, *, replace: bool = True) -> None:
-    """Write a file atomically. Raises OSError; without `replace`, also if there is one already."""
-    draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(dumps(value).encode())
-        if replace:
-            draft.replace(path)
-        else:
-            os.link(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from ....json_types import Json
+from ....runtime import private_files
 from ....strict_json import canonical
 from .metadata import MISCONFIGURED, OAuthError
 
@@ -141,19 +142,8 @@ def _write(file: Path, data: bytes, *, replace: bool = True) -> None:
 
     Without `replace` a file that another process has just written stays.
     """
-    draft = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        _make_folder(file.parent)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as target:
-                target.write(data)
-                target.flush()
-                os.fsync(target.fileno())
-            if replace or not file.exists():
-                draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        private_files.write(file, data, replace=replace, durable=True)
     except OSError as error:
         raise _unwritable(error) from None
 
