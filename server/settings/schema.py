@@ -259,7 +259,7 @@ SHAPES: dict[str, Kind] = {
     "session.config.llm_api.tool_choice": ANY,
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.llm_api.model_settings": OPEN,
-    "session.config.prompt": OPEN,
+    "session.config.prompt": _map(TEXT),
     "session.config.tool": _map(OPEN),
     **{
         f"{half}.{name}": NUMBER_OR_NONE  # null means no limit, even if the default is a number
