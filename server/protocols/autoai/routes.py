@@ -9,7 +9,6 @@ sent.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -121,33 +120,6 @@ def stream(body: Json, taken: Collection[str]) -> StreamRequest:
         document = _continue_session(session, document, new=messages[-1] is not _NOTHING)
         answer(document, *(body.get("tool_results") or ()))
     return StreamRequest(document, wish.names, body.get("wait"), session is not None)
-
-
-def opening_message(body: Json) -> str | None:
-    """Return the user's first message as JSON if the body has a `sessionId` and only a beginning.
-
-    None if it has the session or an assistant message. Raises Problem if it has no messages.
-    """
-    messages = body.get("messages")
-    named = body.get("sessionId")
-    if not isinstance(named, str) or not named or body.get("session") is not None:
-        return None
-    if not messages:
-        raise no_history(body, "comes without messages")
-    listed = messages if isinstance(messages, list) else []
-    roles = {m.get("role"): m for m in reversed(listed) if isinstance(m, dict)}
-    return None if "assistant" in roles else dumps(roles.get("user", {}).get("content"))
-
-
-def no_history(body: Json, what: str) -> Problem:
-    """Return the refusal of a body that relies on a stored session."""
-    named = shown_value(body["sessionId"])
-    text = (
-        f"This server keeps no sessions, and sessionId {named} {what}. Send all messages so far, or"
-        " as `session` what the last stream ended with. A new conversation has another sessionId."
-    )
-    errors = [{"pointer": pointer("messages"), "detail": text}]
-    return Problem("request_invalid", text, errors=errors, status=400)
 
 
 def answer(session: Mapping[str, Any], *results: Json) -> bool:
@@ -354,7 +326,6 @@ NOT_AWAITED = (
     "The run of this session waits for no such result: it was too late, came before, or belongs to"
     " another call."
 )
-MOST_KNOWN = 10_000  # sessions whose beginnings are remembered
 
 
 def routes(services: Services) -> dict[tuple[str, str], Route]:
@@ -384,7 +355,6 @@ class AutoAi:
         self.openai = OpenAI(services)
         self._runs, self._toolbox, self._clock = services.runs, services.toolbox, services.clock
         self._wait_s = services.config.server["limits"]["page_wait_s"]  # at most, for the page
-        self._known = KnownOpenings()
         self._live: dict[str, LiveStream] = {}  # open streams by task
 
     async def health(self, call: RequestContext) -> None:
@@ -410,10 +380,7 @@ class AutoAi:
         """Answer Chat Completions. Raises Problem."""
         with translate_problems(common.sdk_problem):
             body = await self._runs.read(call, "request_invalid")
-            opened = self._known.check(call, body)
             await self.openai.complete(call, completions(body))
-            if call.status == 200:
-                self._known.add(call, body, opened)
 
     async def stream(self, call: RequestContext) -> None:
         """Run a session and send its events.
@@ -423,7 +390,6 @@ class AutoAi:
         missing one.
         """
         body = await self._runs.read(call, "request_invalid")
-        opened = self._known.check(call, body)
         asked = await offload(call.size, stream, body, self._toolbox.names())
         with translate_problems(asked.place_in_body):
             async with self._runs.begin(call, asked.document) as run:
@@ -433,8 +399,6 @@ class AutoAi:
                     frame = live.frames(self._clock)
                     frames = frame, live.last, live.next_run
                     await self._runs.stream(call, run, *frames, size=call.size)
-                    if any(m["role"] == "assistant" for m in live.run.session["messages"]):
-                        self._known.add(call, body, opened)
                 finally:
                     del self._live[run.id]
 
@@ -463,45 +427,6 @@ class AutoAi:
             return
         code, message = ("not_awaited", NOT_AWAITED) if theirs else ("resume_required", RESUME)
         await call.json({"success": False, "code": code, "message": message}, status=409)
-
-
-class KnownOpenings:
-    """The beginnings of sessions that have had an answer in this process.
-
-    They serve to refuse requests that rely on a stored session, with a message that says what to
-    send. Losing them loses only that message.
-    """
-
-    def __init__(self) -> None:
-        self._openings: dict[bytes, bytes] = {}  # digests
-
-    def check(self, call: RequestContext, body: Json) -> bytes | None:
-        """Return the digest of a beginning; None if the body has more than a beginning.
-
-        Raises Problem if a session with that id has had an answer after another beginning.
-        """
-        if (said := opening_message(body)) is None:
-            return None
-        digest = _digest(said)
-        if self._openings.get(_session(call, body), digest) != digest:
-            what = "has had an answer that this request does not bring"
-            raise no_history(body, what)
-        return digest
-
-    def add(self, call: RequestContext, body: Json, opened: bytes | None) -> None:
-        """Remember the beginning `opened` of a session that has had an answer."""
-        if opened is not None:
-            self._openings[_session(call, body)] = opened
-            if len(self._openings) > MOST_KNOWN:
-                del self._openings[next(iter(self._openings))]
-
-
-def _session(call: RequestContext, body: Json) -> bytes:
-    return _digest(dumps([call.key.owner, body["sessionId"]]))
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class LiveStream(WaitingStream):

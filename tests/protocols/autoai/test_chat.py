@@ -75,28 +75,6 @@ class Bodies(unittest.TestCase):
             self.assertEqual(answer, {"status": "resolved", "payload": payload})
             self.assertEqual(asked.wait, 0)
 
-    def test_a_beginning(self) -> None:
-        answered = [HI, {"role": "assistant", "content": "Hello"}, {**HI, "content": "more"}]
-        cases: tuple[tuple[Json, str | None], ...] = (
-            ({"messages": [HI]}, None),
-            ({"messages": [HI], "sessionId": ""}, None),
-            ({"messages": [HI], "sessionId": 5}, None),
-            ({"messages": answered, "sessionId": "w"}, None),
-            ({"messages": [HI], "sessionId": "w", "session": {}}, None),
-            ({"messages": [{"role": "system", "content": "x"}, HI], "sessionId": "w"}, '"hi"'),
-            ({"messages": [5, HI], "sessionId": "w"}, '"hi"'),
-            ({"messages": {"a": 1}, "sessionId": "w"}, "null"),
-        )
-        for body, wanted in cases:
-            with self.subTest(body):
-                self.assertEqual(routes.opening_message(body), wanted)
-        nothing: tuple[Json, ...] = ({}, {"messages": []})
-        for more in nothing:
-            with self.subTest(more), self.assertRaises(Problem) as caught:
-                routes.opening_message({"sessionId": "w", **more})
-            self.assertIn("Send all messages so far", caught.exception.detail)
-            self.assertEqual(caught.exception.status, 400)
-
     def test_what_has_not_come_is_an_error(self) -> None:
         came = {"status": "resolved", "payload": {"content": 1}}
         session: Any = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
