@@ -36,10 +36,6 @@ class MediaError(ValueError):
     """A file cannot be shown to a model; the text says why."""
 
 
-class TooLargeError(MediaError):
-    """A file is larger than a model may be shown."""
-
-
 class Media(NamedTuple):
     """A recognised file: its type, its bytes without what stands behind its end, and its size.
 
@@ -80,9 +76,7 @@ def recognise(data: bytes) -> Media:
         raise MediaError("it is neither a PNG, JPEG, GIF or WebP picture nor a PDF, WAV or MP3")
     if len(data) > MAX_BYTES:
         most = f"{MAX_BYTES / 1e6:g} MB"
-        raise TooLargeError(
-            f"it has {len(data) / 1e6:.1f} MB, and {most} can be shown: make it less"
-        )
+        raise MediaError(f"it has {len(data) / 1e6:.1f} MB, and {most} can be shown: make it less")
     if kind not in PICTURES:
         if kind == PDF and b"%%EOF" not in data[-2048:]:
             raise MediaError("the PDF is cut off")
@@ -93,7 +87,7 @@ def recognise(data: bytes) -> Media:
         why = str(error) if isinstance(error, MediaError) else "is cut off or broken"
         raise MediaError(f"the picture {why} ({kind})") from None
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
-        raise TooLargeError(
+        raise MediaError(
             f"the picture has {width} x {height} pixels, and {MAX_SIDE} x {MAX_SIDE} can be shown:"
             " make it smaller"
         )

@@ -8,7 +8,6 @@ moment; the sandbox does. Runs in the child only: the server opens no path in a 
 from __future__ import annotations
 
 import base64
-import importlib
 import mimetypes
 import os
 import stat
@@ -23,8 +22,6 @@ from ..session import media
 from .decorators import Context, ToolError
 
 PIECE = 1536 * 1024  # bytes per call, 2 MiB as base64; each costs a process and 10 ms of parsing
-MAX_SHOWN = 50_000_000  # bytes of a file that may be made smaller to be shown
-SIDES = (2_000, 1_000)  # pixels of a picture that was made smaller: the second if it is not enough
 MOST_MADE = 10  # files of one call that are attached; more are taken for a build or checkout
 MOST_SEEN = 5_000  # files looked at to find them
 SKIPPED = frozenset({"__pycache__", "node_modules"})  # besides hidden names
@@ -139,32 +136,17 @@ def shown_file(others: Collection[dict[str, Any]], path: str) -> dict[str, Any]:
         if not stat.S_ISREG(about.st_mode):
             raise ToolError(f"{path} is not a file")
         try:
-            data = file.read(MAX_SHOWN + 1)
+            data = file.read(media.MAX_BYTES + 1)
         except OSError as error:
             raise ToolError(f"{path}: {error.strerror}") from None
-    if len(data) > MAX_SHOWN:
+    if len(data) > media.MAX_BYTES:
         most = f"{media.MAX_BYTES / 1e6:g} MB can be shown: make a smaller one of it"
         raise ToolError(f"{path} has {about.st_size / 1e6:.1f} MB, and {most}")
-    name = target.name
     try:
-        try:
-            found = media.recognise(data)
-        except media.TooLargeError:
-            if media.kind_of(data) != "image/png":
-                raise
-            found, name = _smaller(data), f"{name} (made smaller)"
+        found = media.recognise(data)
     except ValueError as error:
         raise ToolError(f"{path} cannot be shown: {error}") from None
-    return {"path": place, "name": name, "data": base64.b64encode(found.data).decode()}
-
-
-def _smaller(data: bytes) -> media.Media:
-    """Return a PNG as large as it may be shown. Raises MediaError or ScaleError."""
-    scale = importlib.import_module(".builtin.png_scale", __package__)
-    try:
-        return media.recognise(scale.made_smaller(data, SIDES[0]))
-    except media.TooLargeError:
-        return media.recognise(scale.made_smaller(data, SIDES[1]))
+    return {"path": place, "name": target.name, "data": base64.b64encode(found.data).decode()}
 
 
 def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:
