@@ -328,7 +328,7 @@ test('what is changed in a session that another tab runs waits beside it, over a
   await tell({ changed: [id], running: true })
   await release()
   await tell({ changed: [id], running: false })
-  await until(() => entry.session.title)
+  await until(() => !entry.stored.length)
   const stored = await store.get(id)
   assert.deepStrictEqual([stored.title, stored.config.limits, await waiting()], ['From here', { max_steps: 2 }, []])
 })

@@ -30,7 +30,7 @@ yaa.define('ui/config-form', [
       const { app } = context()
       if (scope === 'default') return defaultsOf(app.settings)
       const session = structuredClone({ config: app.current.session.config ?? {}, ext: app.current.session.ext, messages: [], id: '' })
-      for (const { change } of app.current.later) apply(/** @type {any} */ (session), change)
+      for (const change of [...app.current.stored, ...app.current.later]) apply(/** @type {any} */ (session), change)
       return session.config
     }
 

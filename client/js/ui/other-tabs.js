@@ -6,7 +6,7 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
   function start({ app }) {
     const { sessionStore } = app
     const mirror = mirrors.create({
-      channel: channels.open('yaa-runs'), entry: sessionStore.entry, onChange: sessionStore.redraw, takeFromSilent: sessionStore.takeFromSilent,
+      channel: channels.open('yaa-runs'), entry: sessionStore.entry, onChange: sessionStore.redraw, takeFromSilent: (/** @type {import('./types').Entry} */ entry) => sessionStore.settle(entry, true),
       onEnd: (/** @type {import('./types').Entry} */ entry) => app.queue.onEnd(entry),
     })
     sessionStore.hooks.push({ ...mirror.hooks, onGone })

@@ -1,11 +1,11 @@
 // Changes of sessions that are made less often than something is said: ui/session-store loads them. Each is made under the
 // session's lock, of what is stored then.
 
-yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/session-settings'], (sessions, { apply, isBeside }, { changesOf }) => {
+yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessions, { changesOf }) => {
   /** @typedef {import('./types').Entry} Entry */
 
   /** @param {any} own what ui/session-store has */
-  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, removed }) {
+  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, alone, turns, make, take, settle, catchUp, save, removed }) {
     /**
      * Change what was said: branches and edits, never under a run.
      * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>} null: it is running
@@ -23,33 +23,24 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
      */
     async function mark(entry, work) {
       const { id } = entry.session
-      const release = isActive(entry) || entry.elsewhere ? null : await takeLock(id)
-      if (!release) return null
-      const { taken } = await catchUp(entry)
-      const done = work(entry.session)
-      onChange(id, true)
-      await save(entry.session, taken)
-      await release()
-      changed(id)
-      return done
+      return isActive(entry) || entry.elsewhere ? null : alone(id, async () => {
+        const { taken } = await catchUp(entry)
+        const done = work(entry.session)
+        onChange(id, true)
+        await save(entry.session, taken)
+        changed(id)
+        return done
+      })
     }
 
     /**
      * Change what a person has set in a session, at once or when no run has it any more. One that nobody has written in is
      * not kept. @param {Entry} entry @param {(session: Session) => any} work @param {boolean} [quiet]
      */
-    function amend(entry, work, quiet) {
-      note(entry, changesOf(entry.session, work))
-      onChange(entry.session.id, true)
-      return settle(entry, false, quiet)
-    }
+    const amend = (entry, work, quiet) => take(entry, changesOf(entry.session, work), quiet)
 
     /** Answers the server did not take are open again, so that they can be given anew. @param {Entry} entry */
-    function takeBack(entry) {
-      note(entry, sessions.answeredInterrupts(entry.session).map(({ id }) => ({ kind: 'answer', question: id, answer: null })))
-      onChange(entry.session.id, true)
-      return settle(entry)
-    }
+    const takeBack = (entry) => take(entry, sessions.answeredInterrupts(entry.session).map(({ id }) => ({ kind: 'answer', question: id, answer: null })))
 
     /** @param {string} id @param {string} title */
     const rename = (id, title) => change(id, (session) => { session.title = title })
@@ -78,15 +69,15 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
     /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @param {number} [said] when it was @returns {Promise<boolean>} false: it is running */
     async function restore(session, quiet, said) {
       const entry = entries.get(session.id)
-      const release = isActive(entry) ? null : await takeLock(session.id)
-      if (!release) return false
-      removed.delete(session.id)
-      if (entry) Object.assign(entry, { session, state: null, later: [] })
-      else if (isTemporary(session)) hold(session)
-      await save(session, undefined, said)
-      await release()
-      if (!quiet) await changed(session.id)
-      return true
+      const done = !isActive(entry) && await alone(session.id, async () => {
+        removed.delete(session.id)
+        if (entry) Object.assign(entry, { session, state: null, later: [], stored: [] })
+        else if (isTemporary(session)) hold(session)
+        await save(session, undefined, said)
+        return true
+      })
+      if (done && !quiet) await changed(session.id)
+      return Boolean(done)
     }
 
     /** Another tab wrote: what is open here and not running is read again. @param {any} message */
@@ -106,25 +97,27 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
           entry.mirrored &&= message.running
           const { stamp } = entry
           const found = await read(id)
-          // who writes here meanwhile reads it first, and what this tab has written since is newer
-          if (found && !isBusy(entry) && !turns.has(id) && entry.stamp === stamp) {
-            Object.assign(entry, { session: found.session, stamp: found.stamp })
-            for (const one of entry.later) one.shown &&= apply(entry.session, one.change)
-          } else if (found && entry.mirrored && !isActive(entry)) { // what follows here is newer
-            const unposted = entry.later.filter(({ posted }) => !posted).map(({ change }) => change)
-            for (const change of [...found.changes, ...unposted]) if (isBeside(change)) apply(entry.session, change)
-          }
+          // who writes here meanwhile reads it first; what this tab has written since, or follows, is newer
+          const isNewer = found && !isBusy(entry) && !turns.has(id) && entry.stamp === stamp
+          if (isNewer) Object.assign(entry, { session: found.session, stamp: found.stamp })
+          if (isNewer || (found && entry.mirrored && !isActive(entry))) view(entry, found.changes)
           if (found && !message.running) settle(entry, found.changes.length > 0)
         }
         onChange(id, true)
       }
     }
 
+    /** Show what waits in the store, and what this tab has not stored yet. @param {Entry} entry @param {SessionChange[]} stored */
+    function view(entry, stored) {
+      entry.stored = stored
+      for (const change of [...stored, ...entry.later]) make(entry, change)
+    }
+
     /** What another tab has changed under a run of this one. @param {Entry} entry */
     async function beside(entry) {
       const { changes } = await store.look(entry.session.id)
       if (!entry.locked) return settle(entry, true)
-      for (const change of changes) if (isBeside(change)) apply(entry.session, change)
+      view(entry, changes)
       await save(entry.session)
       await changed(entry.session.id)
     }
@@ -137,17 +130,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-changes', 'core/se
       if (hooks.some((/** @type {import('./types').Hooks} */ hook) => hook.onGone?.(entry))) entries.set(id, entry)
     }
 
-    /** The tab that had it is silent. @param {Entry} entry @returns {Promise<boolean>} is it gone? */
-    async function takeFromSilent(entry) {
-      const release = isActive(entry) ? null : await takeLock(entry.session.id)
-      if (!release) return false
-      await keep(entry)
-      release()
-      onChange(entry.session.id, true)
-      return true
-    }
-
-    return { takeBack, edit, mark, amend, rename, change, remove, restore, takeFromSilent, hear }
+    return { takeBack, edit, mark, amend, rename, change, remove, restore, hear }
   }
 
   return { editsOf }

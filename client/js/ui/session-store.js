@@ -8,7 +8,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
   const [TRIES, MOMENT_MS] = [5, 40] // another tab may only store something
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
-  const LATE = ['takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'takeFromSilent', 'hear']
+  const LATE = ['takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'hear']
   const begun = () => ({ ...BEGUN, since: Date.now() })
   const NOTHING = { stamp: '', changes: /** @type {any[]} */ ([]), keys: /** @type {any[]} */ ([]) }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
@@ -25,15 +25,15 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
 
     /** @param {Session} session @returns {Entry} */
     function hold(session) {
-      const entry = { session, run: null, state: null, going: null, given: new Map(), later: [] }
+      const entry = { session, run: null, state: null, going: null, given: new Map(), later: [], stored: [] }
       entries.set(session.id, entry)
       return entry
     }
 
     /** @type {Map<string, Promise<any>>} */ const turns = new Map()
 
-    /** Take the lock of a session, after who has it for a moment. @param {string} id @returns {Promise<(() => Promise<any>) | null>} null: another tab runs it */
-    async function takeLock(id) {
+    /** Work under the lock of a session, after who has it for a moment. @template T @param {string} id @param {() => Promise<T>} work @returns {Promise<T | null>} null: another tab runs it */
+    async function alone(id, work) {
       while (turns.has(id)) await turns.get(id)
       let over = (/** @type {any} */ _) => {}
       turns.set(id, new Promise((resolve) => { over = resolve }))
@@ -43,14 +43,13 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         await new Promise((resolve) => { setTimeout(resolve, MOMENT_MS) })
         release = await take()
       }
-      const end = async () => {
+      try {
+        return release && await work()
+      } finally {
         await release?.()
         turns.delete(id)
         over(null)
       }
-      if (release) return end
-      await end()
-      return null
     }
 
     /** @param {Session} session */
@@ -104,7 +103,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     async function open(id) {
       const found = entries.has(id) ? null : await read(id)
       if (!found || entries.has(id)) return entries.get(id) ?? null
-      const entry = Object.assign(hold(found.session), { stamp: found.stamp })
+      const entry = Object.assign(hold(found.session), { stamp: found.stamp, stored: found.changes })
       channel.send({ who: id })
       if (wasRunning(id) && sessions.canResume(entry.session)) run(entry)
       else if (found.changes.length) settle(entry, true)
@@ -120,7 +119,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       const message = sessions.append(/** @type {any} */ ({ messages: [] }), words)
       note(entry, [{ kind: 'say', message, queued }])
       if (await run(entry)) return
-      entry.later = entry.later.filter(({ change }) => change.message !== message)
+      entry.later = entry.later.filter((change) => change.message !== message)
       entry.session.messages = entry.session.messages.filter((one) => one !== message)
       if (queued) apply(entry.session, waiting(queued, words)) // it still waits where it is stored
       else onUnsaid(entry, words)
@@ -130,11 +129,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     const waiting = (id, content) => ({ kind: 'set', path: ['ext', 'queue', id], value: content })
 
     /** Let a message wait, change or take out one that waits. @param {Entry} entry @param {string} id @param {any} [content] */
-    function queue(entry, id, content) {
-      note(entry, [waiting(id, content)])
-      onChange(entry.session.id, true)
-      return settle(entry)
-    }
+    const queue = (entry, id, content) => take(entry, [waiting(id, content)])
 
     /**
      * Take answers, once the run that asks has come to rest; it goes on when nothing is left to ask.
@@ -154,39 +149,34 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       if (isWhole()) return run(entry)
     }
 
-    /**
-     * Take changes: seen at once, under a run only what no run reads.
-     * @param {Entry} entry @param {SessionChange[]} changes @returns {SessionChange[]} without those that cannot be made
-     */
-    function note(entry, changes) {
-      const busy = isActive(entry) || entry.elsewhere
-      return changes.filter((one) => {
-        const change = { ...one, id: uuid() }
-        const shown = (!busy || isBeside(change)) && apply(entry.session, change)
-        if (shown || busy) entry.later.push({ change, shown })
-        return shown || busy
-      })
+    /** Make a change, under a run if none reads it. @param {Entry} entry @param {SessionChange} change @returns {boolean} false: it cannot be made any more */
+    const make = (entry, change) => ((isActive(entry) || entry.elsewhere) && !isBeside(change)) || apply(entry.session, change)
+
+    /** Take changes, seen at once. @param {Entry} entry @param {SessionChange[]} changes those that can be made come back */
+    const note = (entry, changes) => changes.filter((change) => make(entry, change) && entry.later.push(change))
+
+    /** Take changes, and store them. @param {Entry} entry @param {SessionChange[]} changes @param {boolean} [quiet] */
+    function take(entry, changes, quiet) {
+      note(entry, changes)
+      onChange(entry.session.id, true)
+      return settle(entry, false, quiet)
     }
 
-    /** Store changes; under a run beside the session, for who has its lock next. @param {Entry} entry @param {boolean} [waits] also what waits there @param {boolean} [quiet] */
+    /** Store changes; under a run beside the session, for who has its lock next. @param {Entry} entry @param {boolean} [waits] also what waits there @param {boolean} [quiet] @returns {Promise<any>} true: made */
     async function settle(entry, waits, quiet) {
       const { id } = entry.session
       if (!waits && !entry.later.length) return
-      if (isTemporary(entry.session) || !entry.stamp && !entry.session.messages.length) return void (isActive(entry) || (entry.later = []))
-      const release = isActive(entry) ? null : await takeLock(id)
-      if (release) {
-        await keep(entry)
-        await release()
-        return quiet || changed(id)
+      if (isTemporary(entry.session) || !entry.stamp && !entry.session.messages.length) void (isActive(entry) || (entry.later = []))
+      if (!isActive(entry) && await alone(id, () => keep(entry))) {
+        if (!quiet) await changed(id)
+        return true
       }
-      const posted = entry.later.filter((one) => !one.posted && one.change.kind !== 'say')
+      const posted = entry.later.filter(({ kind }) => kind !== 'say')
       if (!posted.length) return // two tabs that wait for a third would tell one another for ever
-      for (const one of posted) one.posted = true
-      const kept = await store.post(id, posted.map(({ change }) => change))
-      if (!entry.locked) {
-        if (kept) entry.later = entry.later.filter((one) => !posted.includes(one)) // made once, by who has the lock next
-        channel.send({ later: id })
-      } else if (posted.some(({ shown }) => shown)) await save(entry.session).then(() => changed(id))
+      entry.later = entry.later.filter(({ kind }) => kind === 'say')
+      entry[await store.post(id, posted) ? 'stored' : 'later'].push(...posted)
+      if (!entry.locked) channel.send({ later: id })
+      else if (posted.some(isBeside)) await save(entry.session).then(() => changed(id))
     }
 
     /** Where nothing can be read, what is here is the newest. @param {Entry} entry */
@@ -196,6 +186,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     async function keep(entry) {
       const { taken, news } = await catchUp(entry)
       if (news) await save(entry.session, taken)
+      return true
     }
 
     /** Read what another tab has stored, apply what waits. Only under the session's lock. @param {Entry} entry */
@@ -205,12 +196,11 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       const found = (elsewhere || stamp !== (entry.stamp ?? '')) && await read(id)
       entry.elsewhere = entry.mirrored = false
       if (found) Object.assign(entry, { session: found.session, stamp: found.stamp })
-      const own = entry.later.splice(0)
-      const mine = own.filter(({ change, shown }) => (found || !shown || changes.length) && changes.every(({ id }) => id !== change.id))
-      const news = [...changes, ...mine.map(({ change }) => change)]
-      const undone = news.filter((change) => !apply(entry.session, change))
+      const news = [...changes, ...entry.later] // each can be made again in their order
+      Object.assign(entry, { later: [], stored: [] })
+      const refused = news.filter((change) => !apply(entry.session, change))
       if (found || news.length) onChange(id, true)
-      return { taken, news: own.length + news.length, said: own.some(({ change: { kind, id } }) => kind === 'say' && undone.some((one) => one.id === id)) }
+      return { taken, news: news.length, said: refused.some(({ kind }) => kind === 'say') }
     }
 
     /** Run once, from start to rest: `going`. The state is for display. @param {Entry} entry */
@@ -234,43 +224,42 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         giveUp()
       })
       onChange(id, true) // with the next frame: what was said, and the way to stop it
-      const release = await takeLock(id)
-      if (!release) return null
-      try {
-        const { taken, said } = await catchUp(entry)
-        entry.locked = true
-        if (said) return await save(entry.session, taken), state ?? STOPPED
-        sessions.markContinued(entry.session)
-        if (!isTemporary(entry.session)) remember(id, true)
-        // stored before the first script that it needs; the stream stores it before the first request
-        const script = prepare(entry.session)
-        if (script || taken.length || !entry.stamp) {
-          await save(entry.session, taken)
-          refresh().then(() => onChange(id, true))
+      return alone(id, async () => {
+        try {
+          const { taken, said } = await catchUp(entry)
+          entry.locked = true
+          if (said) return await save(entry.session, taken), state ?? STOPPED
+          sessions.markContinued(entry.session)
+          if (!isTemporary(entry.session)) remember(id, true)
+          // stored before the first script that it needs; the stream stores it before the first request
+          const script = prepare(entry.session)
+          if (script || taken.length || !entry.stamp) {
+            await save(entry.session, taken)
+            refresh().then(() => onChange(id, true))
+          }
+          await Promise.race([script, stopping])
+          for (const hook of hooks) hook.onStart(entry)
+          const free = !stopped && await slot(entry)
+          if (!free) return await save(entry.session), STOPPED
+          entry.run = yaa.use('io/run-stream').start(entry.session, {
+            api: api(), store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
+            onEvent: (event) => {
+              for (const hook of hooks) hook.onEvent(entry, event)
+              onChange(id, TURNS.has(event.type))
+            },
+            onState: (state) => onState(entry, state),
+          })
+          const end = await entry.run.done.finally(free)
+          await keep(entry)
+          return end
+        } catch (error) {
+          await write(entry.session)
+          throw error
+        } finally {
+          remember(id, false)
+          entry.locked = false
         }
-        await Promise.race([script, stopping])
-        for (const hook of hooks) hook.onStart(entry)
-        const free = !stopped && await slot(entry)
-        if (!free) return await save(entry.session), STOPPED
-        entry.run = yaa.use('io/run-stream').start(entry.session, {
-          api: api(), store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
-          onEvent: (event) => {
-            for (const hook of hooks) hook.onEvent(entry, event)
-            onChange(id, TURNS.has(event.type))
-          },
-          onState: (state) => onState(entry, state),
-        })
-        const end = await entry.run.done.finally(free)
-        await keep(entry)
-        return end
-      } catch (error) {
-        await write(entry.session)
-        throw error
-      } finally {
-        remember(id, false)
-        entry.locked = false
-        release()
-      }
+      })
     }
 
     /** @param {Entry} entry @param {RunState | null} end @returns {RunState | null} */
@@ -339,7 +328,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       for (const id of ids) onChange(id, true)
     }
 
-    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, takeLock, turns, note, settle, catchUp, keep, save, removed, heads: () => heads }
+    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, alone, turns, make, take, settle, catchUp, save, removed, heads: () => heads }
     /** ui/session-edits. @type {any} */
     const late = Object.fromEntries(LATE.map((name) => [name, async (/** @type {any[]} */ ...rest) => {
       await yaa.load('session-defaults')
@@ -349,7 +338,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** @type {any} */ let edits
     channel.listen((message) => late.hear(message).catch(console.warn))
 
-    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, queue, answer, retry, changed, heads: own.heads, entry: (/** @type {string} */ id) => entries.get(id), hooks }
+    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, queue, answer, retry, settle, changed, heads: own.heads, entry: (/** @type {string} */ id) => entries.get(id), hooks }
   }
 
   /** @param {Entry | undefined} entry */

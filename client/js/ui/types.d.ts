@@ -35,8 +35,10 @@ export interface Entry {
   elsewhere?: boolean
   /** and sends what happens in it: `run` has its output, and stops it */
   mirrored?: boolean
-  /** changes that are not stored yet */
-  later: { change: SessionChange; shown: boolean; posted?: boolean }[]
+  /** changes that this tab has not stored yet */
+  later: SessionChange[]
+  /** changes that wait in the store for who has its lock next */
+  stored: SessionChange[]
   /** which write of it this tab knows */
   stamp?: string
   /** its run has its lock, and has read what was stored: before, nothing is written */
@@ -207,7 +209,8 @@ export interface SessionStore {
   heads(): Head[]
   entry(id: string): Entry | undefined
   /** whether the tab that had it is gone: then what it left is read */
-  takeFromSilent(entry: Entry): Promise<boolean>
+  /** Store what waits: `waits` also what other tabs left. True: it is made. */
+  settle(entry: Entry, waits?: boolean, quiet?: boolean): Promise<any>
   redraw(id: string, whole: boolean): void
   hooks: Hooks[]
 }
