@@ -9,6 +9,7 @@ finds all of this one in the prompt cache.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Event, Json, Message
@@ -40,19 +41,32 @@ REASONS = {
 }
 
 
+@dataclass
+class Block:
+    """A block of the answer, and what has been made of it.
+
+    start   the block as it was begun
+    began   characters of the answer before it
+    item    what is kept of it, to send back
+    given   a call's input in the start, unless deltas come
+    pieces  of the input of a search
+    """
+
+    start: Json
+    began: int
+    item: Json = field(default_factory=dict)
+    call: PartialCall | None = None
+    given: str = ""
+    pieces: list[str] = field(default_factory=list)
+    stopped: bool = False
+
+
 class AnthropicDecoder(StreamDecoder):
     """Decoder of the Messages API. See StreamDecoder for the arguments."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._thoughts: dict[int | None, dict[str, str]] = {}
-        self._made: dict[int | None, PartialCall] = {}
-        self._inputs: dict[
-            int | None, str
-        ] = {}  # input in the start of a block, unless deltas come
-        self._cited: dict[int | None, Json] = {}  # our items of text blocks, empty until cited
-        self._began: dict[int | None, int] = {}  # characters of the answer before a text block
-        self._uses: dict[int | None, tuple[Json, list[str]]] = {}  # (block, pieces of its input)
+        self._blocks: dict[int | None, Block] = {}  # the last one at each index
 
     def feed(self, chunk: Any) -> list[Event]:
         """See StreamDecoder."""
@@ -105,75 +119,77 @@ class AnthropicDecoder(StreamDecoder):
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _start(self, index: int | None, block: Json) -> None:
+    def _start(self, index: int | None, start: Json) -> None:
         """Begin a block; compatible servers may send all of it at once."""
-        kind = block.get("type")
+        if (last := self._blocks.get(index)) and not last.stopped:
+            if last.start == start:
+                return  # told twice
+            self._stop(index)
+        kind, block = start.get("type"), Block(start, self._said.tell())
+        self._blocks[index] = block
         if kind == "text":
-            self._cited[index], self._began[index] = {}, self._said.tell()
-            self._keep(self._cited[index])
-            self._scan(string(block.get("text")))
-            for each in _list(block.get("citations")):
-                self._cite(index, each)
-        elif kind == provider_search.USE and isinstance(block.get("input", {}), dict):
-            use = {name: block.get(name) for name in ("type", "id", "name", "input")}
-            self._uses[index] = use, []
-            self._keep(use)
+            self._keep(block.item)  # empty until it is cited
+            self._scan(string(start.get("text")))
+            for each in _list(start.get("citations")):
+                self._cite(block, each)
+        elif kind == provider_search.USE and isinstance(start.get("input", {}), dict):
+            block.item |= {name: start.get(name) for name in ("type", "id", "name", "input")}
+            self._keep(block.item)
         elif kind == provider_search.RESULT:
-            self._keep({name: block.get(name) for name in ("type", "tool_use_id", "content")})
+            self._keep({name: start.get(name) for name in ("type", "tool_use_id", "content")})
         elif kind == "thinking":
-            item = {"type": "thinking", "thinking": "", "signature": ""}
-            self._thoughts[index] = item
-            self._keep(item)
+            block.item |= {"type": "thinking", "thinking": "", "signature": ""}
+            self._keep(block.item)
             self._new_thought()
-            self._add(index, {"type": "thinking_delta", "thinking": block.get("thinking")})
-            self._add(index, {"type": "signature_delta", "signature": block.get("signature")})
+            self._add(index, {"type": "thinking_delta", "thinking": start.get("thinking")})
+            self._add(index, {"type": "signature_delta", "signature": start.get("signature")})
         elif kind == "redacted_thinking":
-            self._keep({"type": "redacted_thinking", "data": string(block.get("data"))})
+            self._keep({"type": "redacted_thinking", "data": string(start.get("data"))})
         elif kind == "tool_use":
-            call = self._begin_call(string(block.get("name")), string(block.get("id")))
-            self._made[index] = call
-            if given := block.get("input"):
-                self._inputs[index] = dumps(opaque(given))
+            block.call = self._begin_call(string(start.get("name")), string(start.get("id")))
+            block.given = dumps(opaque(start["input"])) if start.get("input") else ""
         elif isinstance(kind, str):
             self._untaken.add(kind)
 
     def _add(self, index: int | None, delta: dict[str, Any]) -> None:
-        kind = delta.get("type")
+        kind, block = delta.get("type"), self._blocks.get(index) or Block({}, 0)
         if kind == "text_delta":
             self._scan(string(delta.get("text")))
         elif kind == "thinking_delta":
             text = string(delta.get("thinking"))
-            if item := self._thoughts.get(index):
-                item["thinking"] += text
+            if "thinking" in block.item:
+                block.item["thinking"] += text
             self._think(text, FIELD)  # gateways send it also in a block that began as text
-        elif kind == "signature_delta" and (item := self._thoughts.get(index)):
-            item["signature"] += string(delta.get("signature"))
+        elif kind == "signature_delta" and "signature" in block.item:
+            block.item["signature"] += string(delta.get("signature"))
         elif kind == "citations_delta":
-            self._cite(index, delta.get("citation"))
-        elif kind == "input_json_delta" and index in self._uses:
-            self._uses[index][1].append(string(delta.get("partial_json")))
-        elif kind == "input_json_delta" and (call := self._made.get(index)):
-            self._inputs.pop(index, None)
-            self._out += self._calls.add(call, string(delta.get("partial_json")))
+            self._cite(block, delta.get("citation"))
+        elif kind == "input_json_delta" and block.call is None:
+            block.pieces.append(string(delta.get("partial_json")))
+        elif kind == "input_json_delta" and block.call:
+            block.given = ""
+            self._out += self._calls.add(block.call, string(delta.get("partial_json")))
 
-    def _cite(self, index: int | None, citation: Any) -> None:
+    def _cite(self, block: Block, citation: Any) -> None:
         """Keep a citation of a text block, as the API wants it back."""
-        item = self._cited.get(index)
-        if item is not None and isinstance(citation, dict):
-            item.setdefault("citations", []).append(citation)
+        if block.start.get("type") == "text" and isinstance(citation, dict):
+            block.item.setdefault("citations", []).append(citation)
 
     def _stop(self, index: int | None) -> None:
-        use, pieces = self._uses.pop(index, ({}, []))
-        if pieces:
-            use["input"] = provider_search.input_of("".join(pieces))
-        if cited := self._cited.pop(index, None):
-            start, end = self._began[index], self._said.tell()
-            cited |= {"type": provider_search.CITED, "chars": end - start}
-            for each in cited["citations"]:
-                self._citations.add(each, start, end)
-        if call := self._made.pop(index, None):
-            self._out += self._calls.add(call, self._inputs.pop(index, ""))
-            self._out += self._calls.close(call)
+        block = self._blocks.get(index)
+        if block is None or block.stopped:
+            return
+        block.stopped = True
+        if block.pieces and "input" in block.item:
+            block.item["input"] = provider_search.input_of("".join(block.pieces))
+        if cited := block.item.get("citations"):
+            end = self._said.tell()
+            block.item |= {"type": provider_search.CITED, "chars": end - block.began}
+            for each in cited:
+                self._citations.add(each, block.began, end)
+        if block.call:
+            self._out += self._calls.add(block.call, block.given)
+            self._out += self._calls.close(block.call)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -184,8 +200,9 @@ class AnthropicDecoder(StreamDecoder):
             self._scan(why)  # without a text a refusal would look like an error
 
     def _end_text(self, cut: bool) -> None:
-        for index, given in self._inputs.items():  # a block that was never stopped
-            self._out += self._calls.add(self._made[index], given)
+        for block in self._blocks.values():
+            if block.call and not block.stopped:
+                self._out += self._calls.add(block.call, block.given)
         super()._end_text(cut)
 
     def _take_usage(self, raw: Any) -> None:

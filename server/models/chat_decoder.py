@@ -231,7 +231,7 @@ class Decoder(StreamDecoder):
         calls = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if not calls and isinstance(legacy, dict) and any(legacy.values()):
-            calls = [legacy]  # Snowflake has an empty one beside `tool_calls`
+            calls = [{**legacy, "index": 0}]  # Snowflake has an empty one beside `tool_calls`
         if isinstance(sound := delta.get("audio"), dict):
             self._content(string(sound.get("transcript")))
         self._take_members(delta)

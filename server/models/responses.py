@@ -133,12 +133,12 @@ class ResponsesDecoder(StreamDecoder):
         known.begun = True
         known.start = self._said.tell()
         self._latest = place
-        kind = item.get("type")
+        kind = string(item.get("type"))
         if kind == "function_call":
             known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
         elif kind in _KEPT:
             self._keep(known.kept)
-        elif isinstance(kind, str):
+        elif kind:
             self._untaken.add(kind)  # a picture, or the work of another of the provider's tools
         return known
 

@@ -1,0 +1,207 @@
+"""Every shape of answer that the decoders know: half of it, parts of it empty, and twice."""
+
+from __future__ import annotations
+
+import copy
+import json
+import unittest
+from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
+from typing import Any
+
+from server.json_types import Event
+from server.models.failure import Failure
+from server.models.tool_call_assembler import is_object
+
+from . import whole
+from .fakes import check_brackets, message
+from .speakers import SPEAKERS, Messages, Part, Responses, frame
+from .test_chat_decoder import VECTORS, read, wire
+
+Json = dict[str, Any]
+Shape = tuple[str, str, list[Json], Json]  # API, name, events, the vector
+
+EMPTY: tuple[Any, ...] = ("", None, [], {})
+CITED = {"type": "web_search_result_location", "url": "https://a.test/", "cited_text": "x"}
+RESULT = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+URL = {"type": "url_citation", "url": "https://a.test/", "start_index": 0, "end_index": 1}
+
+
+def frames_of(speaker: Any, parts: list[Part], stop: str = "") -> list[Json]:
+    found = [each.split(b"data: ", 1)[1] for each in speaker.frames(parts, stop)]
+    return [json.loads(each) for each in found if not each.startswith(b"[")]
+
+
+def block(index: int, start: Json, *deltas: Json) -> list[Json]:
+    return [
+        {"type": "content_block_start", "index": index, "content_block": start},
+        *({"type": "content_block_delta", "index": index, "delta": each} for each in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def messages(*blocks: list[Json]) -> list[Json]:
+    first, *_, last, stop = frames_of(Messages(), [("text", ["."])])
+    return [first, *(each for inner in blocks for each in inner), last, stop]
+
+
+def items(*output: Json) -> list[Json]:
+    first, *_, last = frames_of(Responses(), [])
+    added = [
+        {"type": "response.output_item.added", "output_index": n, "item": {**each, "content": []}}
+        for n, each in enumerate(output)
+    ]
+    done = [
+        {"type": "response.output_item.done", "output_index": n, "item": each}
+        for n, each in enumerate(output)
+    ]
+    return [first, *added, *done, {**last, "response": {**last["response"], "output": [*output]}}]
+
+
+def shapes() -> Iterator[Shape]:
+    for vector in VECTORS:
+        if "raw" not in vector and "error" not in vector:
+            yield "chat", vector["name"], vector["chunks"], vector
+    for speaker in SPEAKERS:
+        yield speaker.api, "each part", frames_of(speaker, whole.PARTS), {}
+        for stop in ("length", "refusal"):
+            yield speaker.api, stop, frames_of(speaker, [("text", ["Hey"])], stop), {}
+    text = {"type": "text", "text": ""}
+    say = {"type": "text_delta", "text": "Hey"}
+    sealed = {"type": "redacted_thinking", "data": "xx"}
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    query = {"type": "input_json_delta", "partial_json": '{"query": "a"}'}
+    cite = {"type": "citations_delta", "citation": CITED}
+    yield (
+        "messages",
+        "search",
+        messages(block(0, use, query), block(1, RESULT), block(2, text, say, cite)),
+        {},
+    )
+    yield "messages", "sealed", messages(block(0, sealed), block(1, text, say)), {}
+    yield (
+        "messages",
+        "whole blocks",
+        messages(
+            block(0, {"type": "text", "text": "Hey"}),
+            block(1, {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}),
+        ),
+        {},
+    )
+    part = {"type": "output_text", "text": "Hey", "annotations": [URL]}
+    open_thought = {
+        "type": "reasoning",
+        "id": "r",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm"}],
+    }
+    said = {"type": "message", "id": "m", "phase": "final_answer", "content": [part]}
+    search = {
+        "type": "web_search_call",
+        "id": "w",
+        "status": "completed",
+        "action": {"type": "search", "query": "a"},
+    }
+    yield "responses", "search", items(search, said), {}
+    yield "responses", "open thought", items(open_thought, said), {}
+    yield (
+        "responses",
+        "refusal part",
+        items({"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "No."}]}),
+        {},
+    )
+
+
+SHAPES = list(shapes())
+
+
+def outcome(shape: Shape, events: list[Json], half: bool = False) -> Any:
+    """(text, calls, thoughts, codes of warnings) of an answer; a failure's code of a failed one."""
+    api, _, _, vector = shape
+    found: list[Event] = []
+    failure: Failure | None = None
+    if api == "chat":
+        given = {**vector, "chunks": events} | ({"done": False} if half else {})
+        found, failure = read(given, [wire(given)])
+    else:
+        try:
+            found = whole.read(api, *(frame(each, named=False) for each in events))
+        except Failure as error:
+            failure = error
+    if failure is not None:
+        return failure.code
+    assert check_brackets(found) == []
+    made = message(found)
+    calls = [tuple(call["function"].values()) for call in made.get("tool_calls", ())]
+    codes = [each["code"] for each in made["meta"].get("warnings", ())]
+    return made["content"], calls, made.get("reasoning", {}).get("text", ""), codes
+
+
+def whole_calls(found: Any) -> list[Any]:
+    return [call for call in found[1] if is_object(call[1])]
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if at:
+        yield at
+    keys = range(len(value)) if isinstance(value, list) else value
+    for key in keys if isinstance(value, dict | list) else ():
+        yield from places(value[key], (*at, key))
+
+
+def replaced(event: Json, at: tuple[Any, ...], value: Any) -> Json:
+    event = copy.deepcopy(event)
+    inner: Any = event
+    for key in at[:-1]:
+        inner = inner[key]
+    inner[at[-1]] = value
+    return event
+
+
+class EveryShape(unittest.TestCase):
+    def test_half(self) -> None:
+        """The beginning of an answer is a failure, unless only things beside it are missing."""
+        for shape in SHAPES:
+            api, name, events, _ = shape
+            wanted = outcome(shape, events)
+            self.assertIsInstance(wanted, tuple, name)
+            for count in range(len(events)):
+                with self.subTest(api, name=name, events=count):
+                    found = outcome(shape, events[:count], half=True)
+                    self.assertIn(found, (wanted, "upstream_truncated", "upstream_error"))
+
+    def test_twice(self) -> None:
+        """An event that is told twice may double its piece of a text, but makes no second call."""
+        for shape in SHAPES:
+            api, name, events, vector = shape
+            if "tools" in vector:  # calls in a text, which may be there twice
+                continue
+            calls = whole_calls(outcome(shape, events))
+            for place, event in enumerate(events):
+                with self.subTest(api, name=name, event=event):
+                    found = outcome(shape, [*events[: place + 1], *events[place:]])
+                    self.assertLessEqual(len(whole_calls(found)), len(calls))
+
+    def test_empty(self) -> None:
+        """Each part of an answer is once nothing: a failure, or what is lost is said."""
+        tried = set()
+        for shape in SHAPES:
+            api, name, events, _ = shape
+            for index, event in enumerate(events):
+                for at in places(event):
+                    kept = json.dumps([api, event.get("type"), at, reduce(getitem, at, event)])
+                    if kept in tried:
+                        continue
+                    tried.add(kept)
+                    for value in EMPTY:
+                        changed = [*events]
+                        changed[index] = replaced(event, at, value)
+                        with self.subTest(api, name=name, at=at, value=value):
+                            found = outcome(shape, changed)
+                            said = found if isinstance(found, str) else found[:2] + found[3:]
+                            self.assertTrue(any(said))
+
+
+if __name__ == "__main__":
+    unittest.main()
