@@ -12,7 +12,6 @@ happen unguarded.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import inspect
 import secrets
@@ -104,7 +103,6 @@ class Hook:
     priority: int
     timeout_s: float
     function: Function
-    stuck: int = 0
 
     @property
     def guards(self) -> bool:
@@ -212,7 +210,7 @@ class HookCaller:
         for each in self._hooks.hooks_at(point):
             if each.name in self._off:
                 continue
-            given, why, error = await _called(each, copy.deepcopy(value), self._context(point))
+            given, why, error = await _called(each, value, self._context(point))
             if not why and given is not None and fits is not None:
                 why = fits(given)
             if why:
@@ -245,39 +243,23 @@ class HookCaller:
         )
 
 
+_unfinished = owner_code.UnfinishedCalls(MOST_STUCK)
+
+
 async def _called(
     each: Hook, value: Any, context: HookContext
 ) -> tuple[Any, str, BaseException | None]:
     """Return (the hook's value, what went wrong or "", its exception)."""
-    if each.stuck >= MOST_STUCK:
-        return None, f"is not called: {each.stuck} earlier calls have not come back", None
+    if refusal := _unfinished.refusal(each):
+        return None, refusal, None
     is_async = inspect.iscoroutinefunction(each.function)
-    call = owner_code.run_async if is_async else owner_code.run_in_thread
-    task = asyncio.ensure_future(call(each.function, value, context))
-    try:
-        await asyncio.wait({task}, timeout=each.timeout_s)
-    finally:
-        if not task.done():
-            _abandon(each, task, is_async)
-    if not task.done() or task.cancelled():
+    call = each.function, copy.deepcopy(value), context
+    outcome = await _unfinished.call(each, *call, is_async=is_async, limit_s=each.timeout_s)
+    if outcome is None:
         return None, f"took longer than {each.timeout_s:g} s", None
-    outcome = task.result()
     if error := outcome.error:
         return None, f"failed: {type(error).__name__}", error
     return outcome.value, "", None
-
-
-def _abandon(each: Hook, task: asyncio.Future[owner_code.ErrorCapture], is_async: bool) -> None:
-    """Stop waiting for a call and count it until it ends: a thread cannot be killed."""
-    each.stuck += 1
-
-    def back(_: Any) -> None:
-        """Count a call that has ended after all."""
-        each.stuck -= 1
-
-    task.add_done_callback(back)
-    if is_async:
-        task.cancel()
 
 
 # -- what fits ------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import Any
 from ..http.client import Client
 from ..json_types import Event
 from ..schema.to_json import plain
-from ..settings.owner_code import ErrorCapture, load
+from ..settings.owner_code import ErrorCapture, UnfinishedCalls, load
 from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact
 from .chat import OpenAIAPI
@@ -244,7 +244,7 @@ class AdapterAPI(OpenAIAPI):
 
 
 _END = object()
-_stuck: dict[int, int] = {}  # by id of the adapter: abandoned calls that still run
+_unfinished = UnfinishedCalls(MOST_STUCK)
 
 
 async def _pieces(
@@ -271,9 +271,9 @@ async def _from_thread(
     When the consumer leaves, a generator ends at its next piece; a thread that does not return is
     abandoned and counted. Raises ModelError after MOST_STUCK of them.
     """
-    owner = id(getattr(function, "__self__", function))
-    if _stuck.get(owner, 0) >= MOST_STUCK:
-        raise ModelError(f"{MOST_STUCK} earlier calls have not come back", retryable=False)
+    owner = getattr(function, "__self__", function)
+    if refusal := _unfinished.refusal(owner):
+        raise ModelError(refusal, retryable=False)
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[Any] = asyncio.Queue()
     room, left, outcome = threading.Semaphore(AHEAD), threading.Event(), ErrorCapture()
@@ -299,12 +299,6 @@ async def _from_thread(
                 tell(value)
         tell(_END)
 
-    def back(_: Any) -> None:
-        """Count an abandoned call that has returned."""
-        _stuck[owner] -= 1
-        if not _stuck[owner]:
-            del _stuck[owner]
-
     ended = False
     threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
     try:
@@ -316,9 +310,7 @@ async def _from_thread(
         left.set()
         room.release(AHEAD)
         if not ended:
-            _stuck[owner] = _stuck.get(owner, 0) + 1
-            waiting = asyncio.ensure_future(_until_end(queue))
-            waiting.add_done_callback(back)
+            _unfinished.add(owner, asyncio.ensure_future(_until_end(queue)))
     if outcome.error is not None:
         raise outcome.error
 

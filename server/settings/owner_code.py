@@ -11,6 +11,7 @@ import asyncio
 import importlib.util
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
@@ -118,3 +119,48 @@ async def run_in_thread(function: Callable[..., Any], *args: Any) -> ErrorCaptur
     threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
     await done
     return outcome
+
+
+class UnfinishedCalls:
+    """The calls of some objects that were given up and still run: nothing can end a thread.
+
+    An object with `most` of them is not called.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._counts: Counter[int] = Counter()  # by id of the object
+
+    def refusal(self, owner: object) -> str:
+        """Return why an object is not called, "" if it may be."""
+        count = self._counts[id(owner)]
+        return f"is not called: {count} earlier calls have not come back" * (count >= self._most)
+
+    def add(self, owner: object, call: asyncio.Future[Any]) -> None:
+        """Count a call until it ends."""
+        self._counts[id(owner)] += 1
+
+        def remove(_: Any) -> None:
+            """Count it no more."""
+            self._counts[id(owner)] -= 1
+
+        call.add_done_callback(remove)
+
+    async def call(
+        self,
+        owner: object,
+        function: Callable[..., Any],
+        *args: Any,
+        is_async: bool,
+        limit_s: float,
+    ) -> ErrorCapture | None:
+        """Call a function of an object. Return None after `limit_s` seconds: it is given up."""
+        task = asyncio.ensure_future((run_async if is_async else run_in_thread)(function, *args))
+        try:
+            await asyncio.wait({task}, timeout=limit_s)
+        finally:
+            if not task.done():
+                self.add(owner, task)
+                if is_async:
+                    task.cancel()
+        return task.result() if task.done() and not task.cancelled() else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
 from ..schema.to_json import plain
 from ..settings.owner_code import ErrorCapture as Called
-from ..settings.owner_code import load, run_async, run_in_thread
+from ..settings.owner_code import UnfinishedCalls, load
 from ..telemetry import log
 from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .decorators import MARK, Context, ToolError, check_setting
@@ -181,7 +182,7 @@ class Objects:
     """Calls of objects, with a count of timed-out calls that still run."""
 
     def __init__(self) -> None:
-        self._stuck: dict[int, int] = {}
+        self._unfinished = UnfinishedCalls(MOST_STUCK)
 
     async def perform(
         self, thing: BaseTool, args: Json, state: Json, wall_s: float, emit: Emit
@@ -190,18 +191,17 @@ class Objects:
 
         `emit` gets each line that the tool logs, in the event loop.
         """
-        started, lines = time.monotonic(), list[str]()
+        started, lines, has_ended = time.monotonic(), list[str](), threading.Event()
         loop = asyncio.get_running_loop()
-        if self._stuck.get(id(thing), 0) >= MOST_STUCK:
-            text = f"it is not called: {MOST_STUCK} earlier calls have not come back"
-            return failure(text)
+        if refusal := self._unfinished.refusal(thing):
+            return failure(f"it {refusal}")
 
         def write(message: dict[str, Any]) -> None:
             """Take a log message from the tool. Raises ToolError for a file."""
             if "log" not in message:
                 raise ToolError("a tool that runs in the server's process has no folder")
             lines.append(str(message["log"]))
-            if not task.done():  # a call that was given up may go on in its thread
+            if not has_ended.is_set():  # a call that was given up may go on in its thread
                 loop.call_soon_threadsafe(emit, f"{lines[-1]}\n")
 
         function: Callable[[], Any] = partial(thing.execute, args)
@@ -209,35 +209,16 @@ class Objects:
         if isinstance(thing, FunctionTool):
             context = Context(state, write, {"wall_s": wall_s})
             function, is_async = partial(thing.execute, args, context), thing.is_async
-        task = asyncio.ensure_future((run_async if is_async else run_in_thread)(function))
+        call = self._unfinished.call(thing, function, is_async=is_async, limit_s=wall_s)
         try:
-            await asyncio.wait({task}, timeout=wall_s)
+            outcome = await call
         finally:
-            if not task.done():
-                self._abandon(thing, task, is_async)
+            has_ended.set()
         usage = {"wall_ms": round((time.monotonic() - started) * 1000)}
-        if not task.done() or task.cancelled():
+        if outcome is None:
             error = {"type": "timeout", "message": f"ended after {wall_s:g} s (wall_s)"}
             return Outcome("timeout", error=error, logs=tuple(lines), usage=usage)
-        return _outcome(task.result(), tuple(lines), usage)
-
-    def _abandon(self, thing: BaseTool, task: asyncio.Future[Called], is_async: bool) -> None:
-        """Count a timed-out call until it ends, and cancel it if it is async.
-
-        A thread cannot be killed, so a plain function goes on.
-        """
-        key = id(thing)
-        self._stuck[key] = self._stuck.get(key, 0) + 1
-
-        def back(_: Any) -> None:
-            """Remove the ended call from the count."""
-            self._stuck[key] -= 1
-            if not self._stuck[key]:
-                del self._stuck[key]
-
-        task.add_done_callback(back)
-        if is_async:
-            task.cancel()
+        return _outcome(outcome, tuple(lines), usage)
 
 
 def _outcome(called: Called, lines: tuple[str, ...], usage: dict[str, Any]) -> Outcome:
@@ -274,6 +255,7 @@ class ToolSource:
     refresh_s: float
     asked_at: float = 0.0
     running: asyncio.Task[None] | None = field(default=None)
+    unfinished: UnfinishedCalls = field(default_factory=lambda: UnfinishedCalls(MOST_STUCK))
 
     def is_due(self, now: float) -> bool:
         """Return whether the source should be called at loop time `now`."""
@@ -284,17 +266,16 @@ class ToolSource:
 
         Raises ToolError if the call fails, takes too long or returns no list.
         """
+        if refusal := self.unfinished.refusal(self):
+            raise ToolError(f"tools() {refusal}")
         is_async = inspect.iscoroutinefunction(self.function)
-        task = asyncio.ensure_future((run_async if is_async else run_in_thread)(self.function))
+        call = self.unfinished.call(self, self.function, is_async=is_async, limit_s=PATIENCE_S)
         try:
-            await asyncio.wait({task}, timeout=PATIENCE_S)
+            outcome = await call
         finally:
-            if not task.done():
-                task.cancel()
             self.asked_at = asyncio.get_running_loop().time()
-        if not task.done() or task.cancelled():
+        if outcome is None:
             raise ToolError(f"tools() took longer than {PATIENCE_S:g} s")
-        outcome: Called = task.result()
         if outcome.error is not None:
             raise ToolError(f"tools() failed: {outcome.error_line}")
         if isinstance(outcome.value, str | dict) or not isinstance(outcome.value, Iterable):

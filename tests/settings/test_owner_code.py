@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from types import ModuleType
 
-from server.settings.owner_code import load
+from server.settings.owner_code import UnfinishedCalls, load
 
 
 class Trusted(unittest.TestCase):
@@ -43,6 +45,46 @@ class Trusted(unittest.TestCase):
         self.path.write_text("VALUE = 1\n")
         self.path.chmod(0o602)
         self.assertEqual(load(self.path, "hooks"), "it can be written by others: chmod go-w")
+
+
+class Unfinished(unittest.IsolatedAsyncioTestCase):
+    async def test_a_call_that_does_not_end_is_given_up_and_counted(self) -> None:
+        free = threading.Event()
+        self.addCleanup(free.set)
+        calls, owner = UnfinishedCalls(2), object()
+        for _ in range(2):
+            self.assertEqual(calls.refusal(owner), "")
+            self.assertIsNone(await calls.call(owner, free.wait, is_async=False, limit_s=0.01))
+        self.assertEqual(calls.refusal(owner), "is not called: 2 earlier calls have not come back")
+        self.assertEqual(calls.refusal(object()), "", "of that object alone")
+        free.set()
+        while calls.refusal(owner):
+            await asyncio.sleep(0)
+
+    async def test_an_async_call_is_cancelled(self) -> None:
+        calls, owner = UnfinishedCalls(1), object()
+        never = asyncio.Event()
+        self.assertIsNone(await calls.call(owner, never.wait, is_async=True, limit_s=0.01))
+        while calls.refusal(owner):
+            await asyncio.sleep(0)
+
+    async def test_what_a_call_gives_and_raises(self) -> None:
+        calls = UnfinishedCalls(1)
+        for is_async in (False, True):
+
+            async def later(value: int) -> float:
+                return 6 / value
+
+            def now(value: int) -> float:
+                return 6 / value
+
+            function = later if is_async else now
+            for value in (2, 0):
+                with self.subTest(is_async=is_async, value=value):
+                    outcome = await calls.call(self, function, value, is_async=is_async, limit_s=60)
+                    assert outcome is not None
+                    self.assertEqual(outcome.value, 3 if value else None)
+                    self.assertIs(type(outcome.error), type(None) if value else ZeroDivisionError)
 
 
 if __name__ == "__main__":

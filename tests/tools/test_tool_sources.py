@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 import unittest
 from pathlib import Path
 
 from server.telemetry import log
-from server.tools.program_tools import MOST, is_source, load_source
+from server.tools.decorators import ToolError
+from server.tools.program_tools import MOST, MOST_STUCK, is_source, load_source
 
 from .test_catalog import catalog
 
@@ -87,6 +89,20 @@ class Files(Case):
         self.assertEqual(
             (len(found), found[-1]), (MOST + 1, f"only the first {MOST} tools are taken")
         )
+
+
+class Stuck(Case):
+    async def test_a_source_whose_calls_do_not_end_is_not_called(self) -> None:
+        """Each call would take a thread, for ever."""
+        source = load_source(self.file("def tools(): return [T('a')]"))
+        assert not isinstance(source, str)
+        never = asyncio.get_running_loop().create_future()
+        for _ in range(MOST_STUCK):
+            self.assertEqual(len(await source.ask()), 1)
+            source.unfinished.add(source, never)
+        with self.assertRaisesRegex(ToolError, "4 earlier calls have not come back"):
+            await source.ask()
+        never.cancel()
 
 
 class Again(Case):
