@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import select
 import socket
 import ssl
@@ -53,7 +54,7 @@ class Acceptor:
         One in each turn of the loop: a burst of new connections must not keep the others waiting.
         """
         try:
-            accepted, _ = sock.accept()
+            descriptor, _ = sock._accept()  # type: ignore[attr-defined]
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return  # another worker was first, or the client has gone
         except (OSError, MemoryError) as error:
@@ -64,6 +65,11 @@ class Acceptor:
                 _log.warning("new connections wait: %s", getattr(error, "strerror", "no memory"))
             return
         self._waits = False
+        try:
+            accepted = socket.socket(sock.family, sock.type, sock.proto, descriptor)
+        except MemoryError:  # `socket.accept` would leave it open for ever
+            os.close(descriptor)
+            raise
         try:
             task = self._loop.create_task(self._begin(accepted, self._sockets[sock]))
         except MemoryError:

@@ -287,6 +287,14 @@ class ServerConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Set buffer limits and timeouts, and ask the server for a place."""
         self._transport = cast(asyncio.Transport, transport)  # asyncio has set TCP_NODELAY
+        try:
+            self._set_up()
+        except MemoryError:  # else nothing would ever close it
+            self.abort()
+            raise
+
+    def _set_up(self) -> None:
+        transport = self._transport
         self.socket = transport.get_extra_info("socket")
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         # Private, and the only way to see how much of a TLS connection the kernel has not taken.
@@ -481,15 +489,22 @@ class ServerConnection(asyncio.Protocol):
             self._server.loop.call_later(HALF_CLOSE_GRACE, self._cancel)
 
     async def _run(self, exchange: Exchange) -> None:
-        run_id.set(exchange.id)
         try:
+            run_id.set(exchange.id)
             await self._server.run(exchange)
         finally:
-            self.hold(0)
-            self._task, self.person = None, NOBODY
-            if not self.gone:
-                exchange.push()
-                self._go_on(exchange)
+            try:
+                self._end(exchange)
+            except MemoryError:  # else nothing would ever close the connection
+                self.abort()
+                raise
+
+    def _end(self, exchange: Exchange) -> None:
+        self.hold(0)
+        self._task, self.person = None, NOBODY
+        if not self.gone:
+            exchange.push()
+            self._go_on(exchange)
 
     def _go_on(self, exchange: Exchange) -> None:
         if not exchange.finished:  # cut off: the client sees that the last chunk is missing

@@ -12,11 +12,14 @@ caller that needs the name.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import errno
 import os
+import selectors
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -26,6 +29,10 @@ T = TypeVar("T")
 
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOSPC, errno.EAGAIN)
 PAUSE_S = 0.01  # after such a failure, since the next turn would fail at once
+NO_CONTEXT = contextvars.Context()
+SPARE = 64  # wake-ups that can be scheduled without memory
+# Their callbacks set a future, unless it is done: they may run again.
+REPEATABLE = ("asyncio.futures", "asyncio.tasks", "asyncio.timeouts", "asyncio.taskgroups")
 
 
 def is_scarce(error: BaseException) -> bool:
@@ -37,6 +44,14 @@ class Loop(asyncio.SelectorEventLoop):
     """Event loop that lasts, and whose `getaddrinfo` does not use the executor."""
 
     look = staticmethod(socket.getaddrinfo)
+    _closed: bool  # of asyncio
+    _debug: bool
+    _ready: deque[asyncio.Handle]
+
+    def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
+        self._spare: list[Any] = []
+        super().__init__(selector)
+        self._add_spare()
 
     def run_forever(self) -> None:
         """Run until `stop`, also when a turn of the loop fails for want of a resource."""
@@ -48,20 +63,39 @@ class Loop(asyncio.SelectorEventLoop):
                     raise
             time.sleep(PAUSE_S)
 
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> Any:  # type: ignore[override]
+        """Schedule a callback, also without memory: what is not woken now never is."""
+        if self._closed or self._debug:
+            return super().call_soon(callback, *args, context=context)
+        return self._call_soon(callback, args, context)
+
+    def _call_soon(self, callback: Any, args: Any, context: Any) -> Any:
+        try:
+            handle: Any = asyncio.Handle(callback, args, self, context)
+        except MemoryError:
+            if not self._spare or context is None:
+                raise
+            handle = self._spare.pop()
+            handle._callback, handle._args, handle._context = callback, args, context
+        self._ready.append(handle)
+        return handle
+
+    def _add_spare(self) -> None:
+        while len(self._spare) < SPARE:
+            self._spare.append(asyncio.Handle(print, (), self, NO_CONTEXT))
+
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Log an exception that nothing has caught; never raise."""
         with suppress(Exception):
-            self._run_timer_again(context)
+            self._run_again(context)
             super().call_exception_handler(context)
 
-    def _run_timer_again(self, context: dict[str, Any]) -> None:
-        """Run a timer of asyncio again that found no memory: else its `sleep` never returns."""
-        timer: Any = context.get("handle")
-        is_timer = isinstance(context.get("handle"), asyncio.TimerHandle)
-        starved = isinstance(context.get("exception"), MemoryError)
-        if starved and is_timer and not timer.cancelled():
-            if timer._callback.__module__.startswith("asyncio."):
-                self.call_later(PAUSE_S, lambda: timer.cancelled() or timer._run())
+    def _run_again(self, context: dict[str, Any]) -> None:
+        """Run a callback of asyncio again that found no memory: else its future is never done."""
+        handle: Any = context.get("handle")
+        if isinstance(context.get("exception"), MemoryError) and handle and not handle.cancelled():
+            if getattr(handle._callback, "__module__", "") in REPEATABLE:
+                self.call_later(PAUSE_S, lambda: handle.cancelled() or handle._run())
 
     def _timer_handle_cancelled(self, handle: Any) -> None:
         """Free the context of a cancelled timer, which asyncio may keep until its time comes.
@@ -70,6 +104,7 @@ class Loop(asyncio.SelectorEventLoop):
         """
         super()._timer_handle_cancelled(handle)  # type: ignore[misc]
         handle._context = None
+        self._add_spare()  # here, since timers are cancelled all the time
 
     async def getaddrinfo(
         self,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import _io
 import _socket
+import asyncio
 import builtins
 import io
 import os
@@ -24,13 +25,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from server.__main__ import main
+from server.runtime.event_loop import Loop
 from server.sandbox import syscalls
 
 RESOURCES: dict[str, tuple[tuple[Any, str], ...]] = {
-    "accept": ((socket.socket, "accept"),),
+    "accept": ((socket.socket, "_accept"),),
     "descriptor": (
         *((os, name) for name in ("open", "pipe", "dup", "scandir", "memfd_create", "pidfd_open")),
         *((builtins, "open"), (io, "open"), (_io, "open_code"), (select, "epoll")),
@@ -40,13 +43,17 @@ RESOURCES: dict[str, tuple[tuple[Any, str], ...]] = {
     "thread": ((threading, "_start_new_thread"),),
     "process": ((os, "fork"), (os, "posix_spawn"), (subprocess, "_fork_exec")),
 }
+# Calls of these and by these are not failed: that Python calls a function needs no memory, but what
+# it does.
+LASTING = {each.__code__ for each in (Loop.call_soon, asyncio.Handle._run)}
 WRITES = os.O_WRONLY | os.O_RDWR
 
 
 class Fault:
     """Which calls fail: of this kind, from the `first` on, `count` of them."""
 
-    kind, number, first, count, calls = "", 0, 0, 0, 0
+    kind, number, first, count, calls, where = "", 0, 0, 0, 0, ""
+    pairs: ClassVar[dict[Any, int]] = {}  # a function and its caller -> number
 
     def take(self, kind: str) -> None:
         """Count a call. Raises what it shall fail with."""
@@ -54,11 +61,28 @@ class Fault:
             return
         self.calls += 1
         if self.first <= self.calls < self.first + self.count:
-            if kind == "memory":
-                raise MemoryError
+            self.where = self.where or callers(sys._getframe(2))
             if kind == "thread":
                 raise RuntimeError("can't start new thread")
             raise OSError(self.number, os.strerror(self.number))
+
+    def take_memory(self, frame: Any) -> None:
+        """Count a call of a function by its caller, and fail the first of the one to fail."""
+        pair = frame.f_code, frame.f_back and frame.f_back.f_code
+        number = self.pairs.setdefault(pair, len(self.pairs) + 1)
+        self.calls = len(self.pairs)
+        if number == self.first and not LASTING & set(pair):
+            self.where = callers(frame)
+            raise MemoryError  # Python then ends the counting
+
+
+def callers(frame: Any) -> str:
+    """Return the calls that led to a frame, the last first."""
+    names: list[str] = []
+    while frame is not None and len(names) < 8:
+        names.append(f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}")
+        frame = frame.f_back
+    return " < ".join(names)
 
 
 fault = Fault()
@@ -87,9 +111,9 @@ def asks(kind: str, name: str, args: tuple[Any, ...]) -> bool:
     return name != "open" or bool(args[1] & WRITES)
 
 
-def count_calls(_frame: Any, event: str, _argument: Any) -> None:
+def count_calls(frame: Any, event: str, _argument: Any) -> None:
     if event == "call":
-        fault.take("memory")
+        fault.take_memory(frame)
 
 
 def listen(control: str) -> None:
@@ -102,7 +126,7 @@ def listen(control: str) -> None:
         caller = _socket.socket(fileno=door._accept()[0])
         kind, number, first, count = caller.recv(100).decode().split()
         fault.number, fault.first, fault.count, fault.calls = int(number), int(first), int(count), 0
-        fault.kind = kind
+        fault.kind, fault.where = kind, ""
         if kind == "memory":
             signal.pthread_kill(main_thread, signal.SIGUSR1)
         caller.send(b"ready\n")
@@ -110,7 +134,7 @@ def listen(control: str) -> None:
         fault.kind = ""
         if kind == "memory":
             signal.pthread_kill(main_thread, signal.SIGUSR1)
-        caller.send(b"%d\n" % fault.calls)
+        caller.send(f"{fault.calls} {fault.where}\n".encode())
         caller.close()
 
 

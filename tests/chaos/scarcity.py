@@ -4,6 +4,9 @@ For each resource, the first call that asks for it fails, then the second, and s
 that two requests make: one without a key, and a run with a tool. Then again with all calls failing
 from that one on. Each resource has a server of its own. What must hold: the server goes on, every
 request gets an answer or a closed connection, and afterwards a run with a tool is complete.
+
+Memory is asked for everywhere: there the first call of each pair of functions fails, once. A run
+whose wake-up is lost then may get no answer, but it ends when its client leaves.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..tooling import patience
 from ..tooling.api import Api
 from ..tooling.child import Yaa
+from . import processes
 
 KINDS: dict[str, tuple[int, ...]] = {
     "accept": (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EPERM),
@@ -35,9 +40,9 @@ KINDS: dict[str, tuple[int, ...]] = {
 }
 # Then nobody is answered while all calls fail, or the first failure ends the counting.
 ONCE = ("accept", "memory")
-CALLS_OF_FUNCTIONS = 50  # of so many calls of functions one fails
-ANSWER_S = 30.0  # for a request of a starved server; a loaded machine included
-LOST_S = 60.0  # until a run is gone whose wake-up found no memory
+PAIRS = 8  # of so many pairs of functions one call fails
+ANSWER_S = 120.0  # for a request of a starved server; a loaded machine included
+LEAVES_S = 5.0  # then a client gives up whose request had no memory to go on
 FOREVER = 1_000_000_000
 LIMITS = {"max_runs": 2, "tool": {"wall_s": 10}}  # a call whose end is missed ends by its limit
 CONFIG: dict[str, Any] = {"server": {"discover": False, "limits": LIMITS}}
@@ -57,65 +62,71 @@ class Scarce:
     def __init__(self, yaa: Yaa, control: Path) -> None:
         self._yaa, self._control = yaa, control
         self._api = Api(yaa.url, yaa.key)
-        self._number, self._lost = 0, False
+        self._number, self._where = 0, ""
         self.findings: list[str] = []
 
     @contextmanager
-    def fault(self, kind: str, number: int, first: int, count: int) -> Iterator[list[int]]:
+    def fault(self, kind: str, number: int, first: int, size: int) -> Iterator[list[int]]:
         """Inside, calls fail. Afterwards the list holds how many there were."""
         calls: list[int] = []
         with socket.socket(socket.AF_UNIX) as control:
             control.connect(str(self._control))
-            control.sendall(f"{kind} {number} {first} {count}".encode())
+            control.sendall(f"{kind} {number} {first} {size}".encode())
             assert control.recv(10) == b"ready\n"
             try:
                 yield calls
             finally:
                 control.shutdown(socket.SHUT_WR)
-                calls.append(int(control.recv(20)))
+                count, _, self._where = control.recv(1000).decode().partition(" ")
+                calls.append(int(count))
 
     def attempt(self, kind: str, number: int, first: int, count: int) -> int:
         """Fail those calls of two requests. Return how many calls there were."""
         what = f"{kind} {errno.errorcode[number]} call {first}"
         what += " and all later ones" if count > 1 else ""
+        limit_s = LEAVES_S if kind == "memory" else ANSWER_S
         with self.fault(kind, number, first, count) as calls:
-            self.ask(what, "GET", "/health", None, key="")
-            self.ask(what, "POST", "/session", session("nobody"), key="")
+            hung = self.ask("GET", "/health", None, "", limit_s)
+            hung += self.ask("POST", "/session", session("nobody"), "", limit_s)
             self._number += 1
-            self.ask(what, "POST", "/session", session(f"s{self._number}"), key=self._yaa.key)
+            mine = session(f"s{self._number}")
+            hung += self.ask("POST", "/session", mine, self._yaa.key, limit_s)
+        what += f", at {self._where}" if self._where else ""
+        if kind != "memory":
+            self.findings += [f"{what}: {each} had no answer" for each in hung]
+        elif hung:
+            processes.until(self.rests, patience.seconds(ANSWER_S))
         self.check(what)
         return calls[0]
 
-    def ask(self, what: str, method: str, path: str, body: Any, key: str) -> None:
-        """Ask once; any answer will do, and a connection that is closed."""
+    def ask(self, method: str, path: str, body: Any, key: str, limit_s: float) -> list[str]:
+        """Ask once; any answer will do, and a connection that is closed. Return what had none."""
         place = urlsplit(self._yaa.url)
-        connection = http.client.HTTPConnection(place.netloc, timeout=ANSWER_S)
+        connection = http.client.HTTPConnection(place.netloc, timeout=limit_s)
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         headers |= {"Authorization": f"Bearer {key}"} if key else {}
         try:
             connection.request(method, path, body and json.dumps(body), headers)
             connection.getresponse().read()
         except TimeoutError:
-            # A wake-up that found no memory is lost; its run ends once its client has gone.
-            self._lost = what.startswith("memory")
-            if not self._lost:
-                self.findings.append(f"{what}: {method} {path} had no answer")
+            return [f"{method} {path}"]
         except (OSError, http.client.HTTPException):
             pass
         finally:
             connection.close()
+        return []
 
     def check(self, what: str) -> None:
         """See that the server goes on as if nothing had been. Raises RuntimeError if it ended."""
         assert self._yaa.child is not None
-        until = time.monotonic() + (LOST_S if self._lost else 0)
-        while (wrong := self.wrong()) and time.monotonic() < until:
-            time.sleep(1)
-        self._lost = False
-        if wrong:
+        if wrong := self.wrong():
             self.findings.append(f"{what}: afterwards {wrong}")
         if wrong and self._yaa.child.process.poll() is not None:
             raise RuntimeError(f"{what}: it ended\n{self._yaa.child.output}")
+
+    def rests(self) -> bool:
+        """Whether nothing runs."""
+        return not self._api.request("GET", "/settings/runs")[1]["active"]
 
     def wrong(self) -> str:
         """Run a session with a tool; return what is wrong with it."""
@@ -159,7 +170,7 @@ def main() -> int:
         for number in KINDS[kind][: 1 if options.brief else None]:
             began = time.monotonic()
             with scarce() as server:  # a new one, whose first request asks for the most
-                step = stride * (CALLS_OF_FUNCTIONS if kind == "memory" else 1)
+                step = stride * (PAIRS if kind == "memory" else 1)
                 attempts = server.starve(kind, number, step)
             seconds = time.monotonic() - began
             print(f"{kind} {errno.errorcode[number]}: {attempts} attempts, {seconds:.0f} s")

@@ -10,9 +10,10 @@ import resource
 import socket
 import unittest
 from collections.abc import Iterator
+from typing import ClassVar
 
 from server.errors import Problem
-from server.http.connection import SPARE, ServerLimits
+from server.http.connection import SPARE, ConnectionLimit, PlacedConnection, ServerLimits
 from server.http.exchange import Exchange
 from server.http.listener import BaseServer, bind
 from server.http.parser import ProtocolError
@@ -146,7 +147,40 @@ class Border(unittest.IsolatedAsyncioTestCase):
             await asyncio.to_thread(talk, server.port)
 
 
+class Scarce(ConnectionLimit):
+    """No memory is left where a connection begins, then where its first request ends."""
+
+    failed: ClassVar[list[str]] = []
+
+    def fail_once(self, where: str) -> None:
+        if where not in self.failed:
+            self.failed.append(where)
+            raise MemoryError
+
+    def take(self, one: PlacedConnection) -> str:
+        self.fail_once("take")
+        return super().take(one)
+
+    def end(self, one: PlacedConnection) -> None:
+        self.fail_once("end")
+        super().end(one)
+
+
 class Crowds(unittest.IsolatedAsyncioTestCase):
+    async def test_a_connection_without_memory_is_closed(self) -> None:
+        """Else its client waits for ever, and its place is taken for ever."""
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        async with serving() as server:
+            server.places = Scarce(1, 0, print)
+            for where in ("take", "end"):
+                async with connected(server) as client:
+                    with contextlib.suppress(ConnectionError):
+                        await client.send(get())
+                    await client.closed()
+                self.assertEqual(Scarce.failed[-1], where)
+            async with connected(server) as client:
+                self.assertEqual((await client.ask(get()))[0].status, 200)
+
     async def test_the_longest_idle_gives_way(self) -> None:
         """Also one that has never sent a whole head. None that is in a request."""
         started, release = asyncio.Event(), asyncio.Event()

@@ -104,31 +104,51 @@ class Scarcity(unittest.TestCase):
                 scarce = OSError(number, "scarce")
                 self.assertEqual(self.run_with(scarce, MemoryError(), scarce), "went on")
 
-    def test_a_timer_that_finds_no_memory_rings_again(self) -> None:
-        """Else a run that sleeps, or its limit, is never heard of again."""
-        starved: list[str] = []
+    def test_a_wake_up_that_finds_no_memory_comes(self) -> None:
+        """Else a run that sleeps, its limit, or what waits for a thread is never heard of again."""
+        places = (
+            ("_set_result_unless_cancelled", "_run"),  # of a timer
+            ("_on_timeout", "_run"),
+            ("_set_state", "_run"),  # of what a thread has done
+            ("__init__", "_call_soon"),  # a new wake-up of any kind
+        )
 
-        def starve(frame: FrameType, event: str, _: object) -> None:
-            """Fail once: Python takes a profiler away that raises."""
-            name = frame.f_code.co_name
-            if event == "call" and name in ("_set_result_unless_cancelled", "_on_timeout"):
-                starved.append(name)
-                raise MemoryError
-
-        async def main() -> None:
-            sys.setprofile(starve)
-            await asyncio.sleep(0.01)
-            sys.setprofile(starve)
+        async def limited() -> None:
             with self.assertRaises(TimeoutError):
                 async with asyncio.timeout(0.01):
                     await asyncio.Event().wait()
 
+        async def everything() -> None:
+            await asyncio.sleep(0.01)
+            await asyncio.to_thread(int)
+            await asyncio.gather(asyncio.sleep(0.01), limited())
+
+        def run_starved(place: tuple[str, str]) -> bool:
+            starved = False
+
+            def starve(frame: FrameType, event: str, _: object) -> None:
+                """Fail once: Python takes a profiler away that raises."""
+                nonlocal starved
+                came_from = frame.f_back.f_code.co_name if frame.f_back else ""
+                if event == "call" and (frame.f_code.co_name, came_from) == place:
+                    starved = True
+                    raise MemoryError
+
+            async def main() -> None:
+                for _ in range(2):
+                    sys.setprofile(starve)
+                    await everything()
+
+            with asyncio.Runner(loop_factory=Loop) as runner:
+                runner.run(main())
+            return starved
+
         self.addCleanup(sys.setprofile, sys.getprofile())
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
-        with asyncio.Runner(loop_factory=Loop) as runner:
-            runner.run(main())
-        self.assertEqual(starved, ["_set_result_unless_cancelled", "_on_timeout"])
+        for place in places:
+            with self.subTest(place=place):
+                self.assertTrue(run_starved(place))
 
     def test_other_failures_end_it(self) -> None:
         logger = logging.getLogger("asyncio")
