@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -237,23 +237,38 @@ def _messages(
     return _in_turns(sent) if preset.alternate else sent
 
 
-def accepted_media(preset: Preset, messages: list[Message]) -> list[Message]:
-    """Return the messages with words in place of parts that the provider does not accept."""
+def accepted_media(
+    preset: Preset, messages: list[Message], digests: Collection[str] = ()
+) -> list[Message]:
+    """Return the messages with words in place of parts that the provider does not accept.
+
+    `digests`: of single pictures and files that it has refused.
+    """
     if list not in {type(message.get("content")) for message in messages}:  # texts alone
         return messages
     refused = {"image_url": not preset.images, "video_url": not preset.images}
     refused |= {"file": not preset.documents, "input_audio": not preset.audio}
+
+    def is_refused(part: Any) -> bool:
+        """Return whether this part becomes words."""
+        kind = part.get("type") if isinstance(part, dict) else None
+        if refused.get(str(kind)) or not digests or str(kind) not in refused:
+            return refused.get(str(kind), False)
+        inner = part.get(kind)
+        values = inner.values() if isinstance(inner, dict) else [inner]
+        return any(media_digest(each) in digests for each in values if isinstance(each, str))
+
     return [
-        {**message, "content": [_told(part) if _is(part, refused) else part for part in content]}
+        {**message, "content": [_told(part) if is_refused(part) else part for part in content]}
         if isinstance(content := message.get("content"), list)
-        and any(_is(part, refused) for part in content)
         else message
         for message in messages
     ]
 
 
-def _is(part: Any, refused: Mapping[str, bool]) -> bool:
-    return isinstance(part, dict) and refused.get(str(part.get("type")), False)
+def media_digest(data: str) -> str:
+    """Return the digest of a picture or file: of its base64, or of its address."""
+    return hashlib.sha256(data.rpartition(",")[2].encode("utf-8", "replace")).hexdigest()
 
 
 def _told(part: Json) -> Json:

@@ -23,10 +23,11 @@ from ..runtime.offload import offload
 from ..runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log, tracing
 from . import BaseAPI, Options
-from .chat_request import ModelCall, ToolNameMap, tool_mode
+from .chat_request import ModelCall, ToolNameMap, accepted_media, tool_mode
 from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
 from .quirks import (
+    LEFT_OUT,
     NO_TOOLS,
     NOT_THEIRS,
     STATUS,
@@ -36,8 +37,8 @@ from .quirks import (
     UnfitTool,
     cures,
     learn_flags,
-    names_media,
     other_api,
+    refused_media,
     unfit_tool,
 )
 from .request_text import body_text
@@ -55,6 +56,7 @@ _FAILURES = {
 }
 TOOL_REFUSED, REQUEST_CHANGED = "tool_refused", "request_changed"  # codes of `run.warnings`
 MOST_UNFIT = 16  # tools that one call sets aside
+MOST_MEDIA = 4  # pictures and files that one call leaves out one by one; then all
 # Models that reason at length say nothing for minutes, and a second attempt is paid again.
 REASONING_S = 300.0
 _VISIBLE = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_START")
@@ -91,7 +93,6 @@ class RemoteAPI(BaseAPI):
         self._clock, self._sleep = clock, sleep
         self._by_api = by_api  # returns the same model behind another API of its endpoint
         self._moved: RemoteAPI | None = None  # used instead
-        self._blind = False  # in this run, since media were refused
         self._was_empty = False  # an answer of this run was
         self._warnings: list[RunWarning] = []  # for the next answer
         self._warned: set[str] = set()  # tools that a warning was about
@@ -101,8 +102,6 @@ class RemoteAPI(BaseAPI):
         """Return the provider, its preset changed by the flags learnt for the model."""
         given = self._given
         flags = self._peer.learnt.get(given.model)
-        if self._blind:
-            flags = {**(flags or {}), "images": False, "documents": False, "audio": False}
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
     @staticmethod
@@ -137,8 +136,10 @@ class RemoteAPI(BaseAPI):
             def body(plain: bool) -> dict[str, Any]:
                 """Return the request body, without earlier reasoning if `plain`."""
                 told = messages
+                if refused := self._peer.refused_media(self._given.model):
+                    told = accepted_media(self.provider.preset, told, refused)
                 if plain:
-                    told = [message.copy() for message in messages]
+                    told = [message.copy() for message in told]
                     for message in told:
                         message.pop("reasoning", None)
                 return self.request(self.provider, told, fit, options, mode, names)
@@ -291,7 +292,7 @@ class RemoteAPI(BaseAPI):
         that implies other flags. Raises NoTools when the model refuses tools, Failure for any
         other refusal.
         """
-        plain = told = False
+        plain = False
         taught: dict[str, Any] = {}
         without: dict[str, str] = {}  # members left out or replaced, and why
         while True:
@@ -329,14 +330,10 @@ class RemoteAPI(BaseAPI):
                 self._peer.forget(self._given.model, fresh, ())  # it was about something else
             if fresh:
                 continue
-            if not (refused or self._blind) and response.status in (*STATUS, 413, 415):
-                if names_media(said):
-                    self._blind = told = True
-                    if call.body(plain) != whole:
-                        logger.info("%s refuses media: they go as words", self.provider.name)
-                        continue
-            if response.status not in STATUS or not refused:
-                self._blind = self._blind and not told
+            if not refused and response.status in (*STATUS, 413, 415):
+                media = refused_media(said, body, single=len(without) < MOST_MEDIA)
+                refused = dict.fromkeys(media - without.keys(), LEFT_OUT)
+            if not refused:
                 self._peer.forget(self.provider.model, taught, without)
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..json_types import Json
 from ..session.limits import API_PATHS
-from .chat_request import ToolNameMap
+from .chat_request import ToolNameMap, media_digest
 from .failure import Failure, read_error
 from .retry import CallPacer
 from .vendors import Preset, Provider
@@ -115,6 +115,18 @@ _MEDIA = re.compile(
 )
 
 
+# Refusals of one of them, of which the largest is the likeliest if none is named.
+_ONE_MEDIUM = re.compile(
+    rb"too (?:large|big|long)|exceed|maximum|dimension|pixels|corrupt|(?:un|not? )able to process"
+    rb"|(?:not|n.t) (?:process|decode|read)|invalid|malformed",
+    re.IGNORECASE,
+)
+# The last member of a place with one, or the last two.
+_DATA = ("image_url", "file_data")
+_MEDIA_ENDS = {(kind, "url") for kind in ("image_url", "video_url", "source")}
+_MEDIA_ENDS |= {("source", "data"), ("input_audio", "data")}
+MEDIUM = "medium "  # in EndpointState.changes: before the digest of a refused picture or file
+
 # Refusals of earlier reasoning: encrypted for another key, organisation or model version, changed
 # or moved, or looked up in the provider's own store (vercel/ai issue 7543).
 NOT_THEIRS = re.compile(
@@ -201,6 +213,11 @@ class EndpointState:
         for name in changes:
             self.changes.pop((model, name), None)
 
+    def refused_media(self, model: str) -> set[str]:
+        """Return the digests of the pictures and files that this model has refused."""
+        names = (name for of, name in self.changes if of == model and name.startswith(MEDIUM))
+        return {name.removeprefix(MEDIUM) for name in names}
+
     def fit(self, model: str, tools: list[Json]) -> tuple[list[Json], dict[str, str]]:
         """Return the tools whose schemas a model takes, and what it said of the others, by name."""
         refused = {name: said for (of, name), said in self.unfit.items() if of == model}
@@ -217,7 +234,12 @@ class EndpointState:
 
     def warnings(self, provider: Provider, changes: Mapping[str, str]) -> Iterator[str]:
         """Yield what to say of members that were changed: `changes` has what was said of each."""
+        if media := [why for name, why in changes.items() if name.startswith(MEDIUM)]:
+            text = f"{provider.name} refuses {len(media)} of the pictures and files, which are"
+            yield f"{text} described to it in words: {media[-1]}"
         for name, why in changes.items():
+            if name.startswith(MEDIUM):
+                continue
             value = self.changes.get((provider.model, name), LEFT_OUT)
             how = "left out" if value is LEFT_OUT else f"sent as {value!r}".lower()
             yield f"{provider.name} refuses {name}, so it is {how}: {why}"
@@ -307,9 +329,36 @@ def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mappin
     return {}
 
 
-def names_media(said: bytes) -> bool:
-    """Return whether a refusal speaks of a picture or a file."""
-    return _MEDIA.search(said) is not None
+def refused_media(said: bytes, body: Mapping[str, Any], *, single: bool) -> set[str]:
+    """Return the changes for the pictures and files that a refusal is about, {} for none.
+
+    It names the place of one in the request ("messages.2.content.1.image.source"), or is about the
+    size or the contents of one, then the largest; else, and without `single`, it is about all.
+    """
+    if not _MEDIA.search(said):
+        return set()
+    text = re.sub(rb"\.?\[(\d+)\]", rb".\1", said)
+    media = dict(_media_in(body, ()))
+    near = {
+        place: depth
+        for place in media
+        for depth in range(4, len(place))
+        if re.search(rb"\b%b\b" % re.escape(".".join(place[:depth])).encode(), text)
+    }
+    if single and near:
+        media = {(): media[max(near, key=lambda place: near[place])]}
+    elif single and media and _ONE_MEDIUM.search(said):
+        media = {(): max(media.values(), key=len)}
+    return {MEDIUM + media_digest(data) for data in media.values()}
+
+
+def _media_in(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (place, data or address) of the pictures and files in a request."""
+    if isinstance(value, str) and (at[-1] in _DATA or at[-2:] in _MEDIA_ENDS):
+        yield at, value
+    elif isinstance(value, list | dict):
+        for key, inner in enumerate(value) if isinstance(value, list) else value.items():
+            yield from _media_in(inner, (*at, str(key)))
 
 
 def unfit_tool(said: bytes, body: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ EFFORT = (
     "Function tools with reasoning_effort are not supported for m-1 in /v1/chat/completions."
     " To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 )
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
 BODY: dict[str, Any] = {"stream": True, "temperature": 0.5, "top_p": 0.5, "tool_choice": "auto"}
 # (what is sent, what a provider says, `param`, what is sent then)
 SAID: list[tuple[dict[str, Any], str, str, dict[str, Any]]] = [
@@ -154,6 +155,38 @@ class Sent(unittest.IsolatedAsyncioTestCase):
                 sent = [each.json["messages"][1]["content"] for each in server.requests]
                 self.assertEqual(sent, [None, ""])
                 self.assertEqual(peer.learnt["m-1"], {"null_content": False})
+
+    async def test_only_the_picture_that_is_refused_becomes_words(self) -> None:
+        """By its place, or the largest; kept for the model, so that no later run is refused."""
+        urls = [f"data:image/png;base64,{PIXEL}{'A' * size}" for size in (4, 80, 40)]
+        parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+        asked: Any = [
+            {"id": "u", "role": "user", "content": [{"type": "text", "text": "?"}, *parts]}
+        ]
+        large = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"
+        for api, status, words, param, left in (
+            ("messages", "400 No", large, "", urls[1:]),
+            ("chat", "400 No", "Invalid image.", "messages.[0].content.[3].image_url", urls[:2]),
+            ("responses", "400 No", "Invalid.", "input[0].content[2].image_url", urls[::2]),
+            ("chat", "413 No", "the image is too large", "", urls[::2]),
+            ("responses", "400 No", "No image here", "", []),
+        ):
+            peer = EndpointState()
+            no = error(status, words, **({"param": param} if param else {}))
+            yes = answer(BY_API[api].stream(YES))
+            async with serving(no, yes) as server:
+                for run in range(2):
+                    given = provider(server.url + API_PATHS[api], api=api)
+                    model = APIS[api](given, self.client, peer)
+                    found = message([e async for e in model.stream(asked, [], options())])
+                    codes = [each["code"] for each in found["meta"].get("warnings", ())]
+                    with self.subTest(api, words=words, run=run):
+                        self.assertEqual(found["content"], "yes")
+                        self.assertEqual(codes, ["request_changed"] * (run == 0))
+            sent = [json.dumps(each.json) for each in server.requests]
+            seen = [[u for u in urls if f'{u.partition(",")[2]}"' in body] for body in sent]
+            with self.subTest(api, words=words):
+                self.assertEqual(seen, [urls, left, left])
 
     def models(self, server: Server) -> Models:
         entry = {"preset": "openai", "api_url": server.url, "api_key": "k", "model_name": "m-1"}
