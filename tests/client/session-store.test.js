@@ -526,6 +526,20 @@ test('all that is stored is told of, as a folder is written by it, and a tempora
   assert.deepStrictEqual(saved, ['yaa-saved one', 'yaa-saved two', 'yaa-saved three'])
 })
 
+test('of a temporary session nothing is stored, also of what is set or waits while it runs', async () => {
+  const here = await page()
+  const { sessionStore, store, entry } = here
+  const { id } = entry.session
+  entry.session.ext = { temporary: true }
+  begin(here)
+  await until(() => isActive(entry))
+  sessionStore.amend(entry, (session) => { session.title = 'secret' })
+  sessionStore.queue(entry, 'q1', 'secret words')
+  await until(() => asks(here))
+  assert.deepStrictEqual([await store.get(id), (await store.look(id)).changes, await store.list()], [null, [], []])
+  assert.deepStrictEqual([entry.session.title, entry.session.ext.queue], ['secret', { q1: 'secret words' }])
+})
+
 test('of many that come, change and go at once the list is made once, and other tabs hear of them together', async () => {
   const here = await page()
   const { sessionStore, said, store, drawn } = here

@@ -166,7 +166,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     async function settle(entry, waits, quiet) {
       const { id } = entry.session
       if (!waits && !entry.later.length) return
-      if (isTemporary(entry.session) || !entry.stamp && !entry.session.messages.length) void (isActive(entry) || (entry.later = []))
+      if (isTemporary(entry.session) || !entry.stamp && !entry.session.messages.length) return void (isActive(entry) || (entry.later = []))
       if (!isActive(entry) && await alone(id, () => keep(entry))) {
         if (!quiet) await changed(id)
         return true
