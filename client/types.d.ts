@@ -80,7 +80,7 @@ type Inline =
 /** Link reference definitions by their normalized label. */
 type References = Map<string, { href: string; title: string; note?: number }>
 /** What an answer cites, to be shown: `href` may be opened. */
-interface Source { id: string; href: string; host: string; title: string; text: string; date: string }
+interface Source { id: string; href: string; host: string; title: string; text: string; date: string; page?: number }
 /** A node while its block is being parsed. */
 interface InlineNode {
   type: string; text?: string; href?: string; src?: string; title?: string; display?: boolean; n?: number

@@ -216,10 +216,11 @@ class Reasoning(TypedDict, total=False):
 
 
 class Citation(TypedDict, total=False):
-    """What an answer cites that the provider searched for itself."""
+    """What an answer cites of the provider's own search, or of a document that it was given."""
 
-    url: Required[str]
+    url: str  # without: a document
     title: Required[str]
+    page: int  # of the document, counted from 1
     text: str  # what was read of it, if the provider says so
     start: int  # the characters of the answer that it belongs to
     end: int

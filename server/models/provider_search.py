@@ -28,6 +28,7 @@ PLUGINS = ("openrouter",)  # presets whose search is a plugin
 USE, RESULT = "server_tool_use", "web_search_tool_result"
 CITED = "cited_text"  # our item for a text block of Messages: {type, chars, citations}
 CALL = "web_search_call"  # item of Responses
+_TITLES = ("title", "document_title", "filename", "file_id")  # members with a name
 
 
 def search_options(provider: Provider, options: Options) -> Json | None:
@@ -117,7 +118,7 @@ class Citations:
         self._all: list[Citation] = []
 
     def add(self, raw: Any, start: int | None = None, end: int | None = None) -> None:
-        """Add a citation of any of the APIs; one without a web address is left out.
+        """Add a citation of any of the APIs: of a web page, or of a document, by its name.
 
         `start`, `end`: the characters of the answer that it belongs to, None if that is not known.
         """
@@ -125,14 +126,20 @@ class Citations:
             return
         inner = raw.get("url_citation")
         about: Mapping[str, Any] = inner if isinstance(inner, Mapping) else raw
-        url = about.get("url")
-        if not isinstance(url, str) or len(url) > MAX_URL:
+        url = _text(about.get("url") or about.get("source"), MAX_URL + 1)
+        web = len(url) <= MAX_URL and url.lower().startswith(("https://", "http://"))
+        if "url" in about and not web:
             return
-        if not url.lower().startswith(("https://", "http://")):
-            return
-        found: Citation = {"url": url, "title": _text(about.get("title"), MAX_TITLE)}
+        names = (_text(about.get(name), MAX_TITLE) for name in _TITLES)
+        found: Citation = {"title": next(filter(None, names), "")}
+        if web:
+            found["url"] = url
         if text := _text(about.get("cited_text") or about.get("content"), MAX_TEXT):
             found["text"] = text
+        if not (web or found["title"] or text):
+            return
+        if type(page := about.get("start_page_number")) is int:
+            found["page"] = page
         if start is not None and end is not None and 0 <= start < end:
             found["start"], found["end"] = start, end
         found = browser_safe(found)

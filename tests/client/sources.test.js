@@ -60,6 +60,14 @@ test('what the provider found itself belongs to its message', () => {
   assert.strictEqual(idOf('[^p12]'), 'p12')
 })
 
+test('a document has a name instead of an address', () => {
+  const cited = [{ title: 'Manual', text: '12 kg', page: 3 }, { title: '', text: 'x' }, { title: 'T', url: 'javascript:x' }, { title: '' }]
+  const here = session({ id: 'a', role: 'assistant', content: '', meta: { citations: cited } })
+  assert.deepStrictEqual({ ...find(here, 'p1', 'a') }, { id: 'p1', href: '', host: '', title: 'Manual', text: '12 kg', date: '', page: 3 })
+  assert.strictEqual(find(here, 'p2', 'a').page, 0)
+  for (const id of ['p3', 'p4']) assert.strictEqual(find(here, id, 'a'), null, id)
+})
+
 test('marks in Markdown are pieces of their own', () => {
   /** @param {string} text */
   const inline = (text) => JSON.parse(JSON.stringify(parse(text)[0].children))

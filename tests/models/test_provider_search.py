@@ -235,6 +235,40 @@ class Messages(unittest.TestCase):
         build("messages", USER, made, USER, preset="anthropic")
 
 
+class Documents(unittest.TestCase):
+    def test_what_has_no_address_is_cited_by_its_name(self) -> None:
+        for raw, wanted in (
+            (
+                {"type": "page_location", "cited_text": "12 kg", "document_index": 0}
+                | {"document_title": "Manual", "start_page_number": 3, "end_page_number": 4},
+                {"title": "Manual", "text": "12 kg", "page": 3},
+            ),
+            (
+                {"type": "char_location", "cited_text": "12 kg", "document_title": None},
+                {"title": "", "text": "12 kg"},
+            ),
+            (
+                {"type": "search_result_location", "source": "https://a.example/", "title": "A"},
+                {"url": "https://a.example/", "title": "A"},
+            ),
+            (
+                {"type": "search_result_location", "source": "wiki/12", "title": "A"},
+                {"title": "A"},
+            ),
+            (
+                {"type": "file_citation", "file_id": "f", "filename": "a.pdf", "index": 4},
+                {"title": "a.pdf"},
+            ),
+            ({"type": "file_path", "file_id": "file-1", "index": 4}, {"title": "file-1"}),
+            ({"url": "javascript:x", "title": "A"}, None),
+            ({"type": "char_location"}, None),
+        ):
+            cited = Citations()
+            cited.add(raw)
+            with self.subTest(raw):
+                self.assertEqual(cited.all, [wanted] if wanted else [])
+
+
 SEARCH: Json = {
     "type": "web_search_call",
     "id": "ws_1",

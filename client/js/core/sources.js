@@ -10,7 +10,10 @@ yaa.define('core/sources', ['core/safe-urls'], (safeUrls) => {
 
   /** The first source of this id. @param {Session} session @param {string} id @param {string} [within] id of the message with the mark @returns {Source | null} */
   function find(session, id, within) {
-    if (id[0] === 'p') return sourceOf(session.messages.find((one) => one.id === within)?.meta?.citations?.[Number(id.slice(1)) - 1], id)
+    if (id[0] === 'p') {
+      const cited = session.messages.find((one) => one.id === within)?.meta?.citations?.[Number(id.slice(1)) - 1]
+      return sourceOf(cited, id) ?? documentOf(cited, id)
+    }
     for (const { role, result } of session.messages) {
       const place = role === 'tool' && isObject(result?.sources) && Object.hasOwn(result.sources, id) ? result.sources[id] : null
       const found = typeof place === 'string' ? sourceOf(at(result.result, place), id) : null
@@ -24,6 +27,13 @@ yaa.define('core/sources', ['core/safe-urls'], (safeUrls) => {
     const href = typeof value?.url === 'string' ? safeUrls.link(value.url) : null
     if (!href || href.startsWith('mailto:')) return null
     return { id, href, host: new URL(href).host, title: line(value.title), text: typeof value.text === 'string' ? value.text : '', date: line(value.date) }
+  }
+
+  /** A file or document that the provider cites, which has no address. @param {any} value @param {string} id @returns {Source | null} */
+  function documentOf(value, id) {
+    const title = line(value?.title), text = typeof value?.text === 'string' ? value.text : ''
+    if (!(title || text) || value.url !== undefined) return null
+    return { id, href: '', host: '', title, text, date: '', page: Number.isInteger(value.page) ? value.page : 0 }
   }
 
   /** @param {any} value @param {string} pointer JSON pointer */

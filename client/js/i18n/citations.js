@@ -5,16 +5,20 @@ yaa.define('i18n/citations', ['ui/i18n'], ({ extend }) => {
     'cite.label': 'Source {id}: {title}',
     'cite.panel': 'Source {id}',
     'cite.read': 'What the model read',
-    'cite.nothing': 'The search gave no passage of this page.',
+    'cite.nothing': 'No passage of it was given.',
     'cite.open': 'Open the page',
+    'cite.document': 'A document',
+    'cite.page': 'page {page}',
     'cite.close': 'Close',
   }
   const zh = {
     'cite.label': '来源 {id}：{title}',
     'cite.panel': '来源 {id}',
     'cite.read': '模型读到的内容',
-    'cite.nothing': '搜索没有给出此页面的段落。',
+    'cite.nothing': '没有给出其中的段落。',
     'cite.open': '打开页面',
+    'cite.document': '文档',
+    'cite.page': '第 {page} 页',
     'cite.close': '关闭',
   }
   extend({ en, zh })

@@ -18,13 +18,17 @@ yaa.define('ui/citations', ['ui/dom', 'ui/i18n', 'core/sources', 'i18n/citations
 
   /** @param {Source} source @param {string} words @param {() => Source | null | ""} find */
   function buttonOf(source, words, find) {
-    const label = t('cite.label', { id: words, title: source.title || source.host })
-    const button = h('button.cite', { type: 'button', 'aria-label': label, title: `${source.title || source.host} – ${source.host}`, 'aria-haspopup': 'dialog', onclick: () => {
+    const name = nameOf(source)
+    const label = t('cite.label', { id: words, title: name })
+    const button = h('button.cite', { type: 'button', 'aria-label': label, title: [name, source.host].filter(Boolean).join(' – '), 'aria-haspopup': 'dialog', onclick: () => {
       const now = find()
       if (now) show(button, now, words)
     } }, words)
     return button
   }
+
+  /** @param {Source} source */
+  const nameOf = (source) => source.title || source.host || t('cite.document')
 
   /** @param {any} anchor @param {Source} source @param {string} words what stands on the button */
   function show(anchor, source, words) {
@@ -32,10 +36,10 @@ yaa.define('ui/citations', ['ui/dom', 'ui/i18n', 'core/sources', 'i18n/citations
     const id = uid('cite')
     const close = iconButton('x', t('cite.close'), { onclick: () => panel.hidePopover() }, 'small')
     const panel = h('section.cited', { popover: 'auto', role: 'dialog', 'aria-labelledby': id, ontoggle },
-      h('header', null, h('h4', { id, dir: 'auto' }, source.title || source.host), close),
-      h('p.hint', null, h('bdi', null, [t('cite.panel', { id: words }), source.host, source.date].filter(Boolean).join(' · '))),
+      h('header', null, h('h4', { id, dir: 'auto' }, nameOf(source)), close),
+      h('p.hint', null, h('bdi', null, [t('cite.panel', { id: words }), source.host, source.date, source.page && t('cite.page', { page: source.page })].filter(Boolean).join(' · '))),
       source.text ? h('blockquote', { dir: 'auto', tabIndex: 0, 'aria-label': t('cite.read') }, source.text) : h('p.hint', null, t('cite.nothing')),
-      h('a.button.small', { href: source.href, title: source.href }, icon('link'), t('cite.open')))
+      source.href && h('a.button.small', { href: source.href, title: source.href }, icon('link'), t('cite.open')))
     ;(anchor.closest('main, dialog') ?? document.body).append(panel)
     panel.showPopover()
     place(panel, anchor.getBoundingClientRect())
