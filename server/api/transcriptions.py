@@ -113,7 +113,10 @@ def _read_form(body: bytes, boundary: str) -> tuple[bytes, str]:
     The type is that of the part, else what the ending of the file's name says.
     """
     parts: dict[str, tuple[str, bytes]] = {}
-    for part in body.split(f"--{boundary}".encode("latin-1", "replace"), MAX_PARTS)[1:]:
+    pieces = body.split(f"--{boundary}".encode("latin-1", "replace"), MAX_PARTS + 2)[1:]
+    if len(pieces) > MAX_PARTS + 1:  # with what is behind the last boundary
+        raise Problem("request_invalid", f"The form has more than {MAX_PARTS} parts: send fewer")
+    for part in pieces:
         head, _, value = part.partition(b"\r\n\r\n")
         text = head.decode("utf-8", "replace")
         if name := _NAME.search(text):

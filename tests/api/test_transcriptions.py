@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
+from server.api.transcriptions import MAX_PARTS
 from server.app import App, routes
 from server.config import load
 from server.models.transcription import KINDS, MAX_AUDIO
@@ -97,12 +98,15 @@ class Route(Case):
                     sent = server.requests[-1].body
                     self.assertIn(ending, sent)
                     self.assertIn(b"\r\n\r\n" + SOUND + b"\r\n--", sent)
-        known = len(server.requests)
         path = "/v1/audio/transcriptions"
+        asked = await self.form(*(MAX_PARTS - 1) * [model], ("file", webm, SOUND), path=path)
+        self.assertEqual(asked.status, 200)
+        known = len(server.requests)
         for parts, status in (
             ([model], 415),
             ([("file", '; filename="a.exe"', SOUND)], 415),
             ([("file", webm, b"")], 422),
+            ([*MAX_PARTS * [model], ("file", webm, SOUND)], 422),
             ([("file", webm, SOUND), ("response_format", "", b"srt")], 422),
         ):
             with self.subTest(parts=parts):
