@@ -133,10 +133,10 @@ class AnthropicDecoder(StreamDecoder):
             for each in _list(start.get("citations")):
                 self._cite(block, each)
         elif kind == provider_search.USE and isinstance(start.get("input", {}), dict):
-            block.item |= {name: start.get(name) for name in ("type", "id", "name", "input")}
+            block.item |= provider_search.kept_block(start)
             self._keep(block.item)
-        elif kind == provider_search.RESULT:
-            self._keep({name: start.get(name) for name in ("type", "tool_use_id", "content")})
+        elif provider_search.is_result(string(kind)):
+            self._keep(provider_search.kept_block(start))
         elif kind == "thinking":
             block.item |= {"type": "thinking", "thinking": "", "signature": ""}
             self._keep(block.item)
@@ -356,7 +356,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
             cited = None
         elif kind == "item" and value.get("type") == provider_search.CITED:
             cited = value
-        elif kind == "item" and value.get("type") in (provider_search.USE, provider_search.RESULT):
+        elif kind == "item" and provider_search.is_server_block(string(value.get("type"))):
             blocks.append(value)
         elif kind == "item" and (thought := _thought(value)):
             blocks.append(thought)

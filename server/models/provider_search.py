@@ -25,7 +25,8 @@ MAX_URL, MAX_TITLE, MAX_TEXT = 2_048, 300, 2_000
 
 PLUGINS = ("openrouter",)  # presets whose search is a plugin
 # https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
-USE, RESULT = "server_tool_use", "web_search_tool_result"
+USE, RESULT = "server_tool_use", "_tool_result"  # newer searches run code, whose results end so
+BLOCK = ("type", "id", "name", "input", "tool_use_id", "content", "caller")  # kept of both
 CITED = "cited_text"  # our item for a text block of Messages: {type, chars, citations}
 CALL = "web_search_call"  # item of Responses
 _TITLES = ("title", "document_title", "filename", "file_id")  # members with a name
@@ -80,13 +81,29 @@ def returned_items(items: Iterable[Json]) -> list[Json]:
     """
     items = list(items)
     uses = {str(each.get("id")) for each in items if each["type"] == USE}
-    results = {str(each.get("tool_use_id")) for each in items if each["type"] == RESULT}
-    names, whole = {USE: "id", RESULT: "tool_use_id"}, uses & results
+    whole = uses & {str(each.get("tool_use_id")) for each in items if is_result(each["type"])}
     return [
         each
         for each in items
-        if (name := names.get(each["type"])) is None or each.get(name) in whole
+        if not is_server_block(each["type"])
+        or each.get("id" if each["type"] == USE else "tool_use_id") in whole
     ]
+
+
+def kept_block(block: Json) -> Json:
+    """Return what is kept of a use or a result, to send it back."""
+    found = {name: block[name] for name in BLOCK if name in block}
+    return {"input": {}, **found} if found["type"] == USE else found
+
+
+def is_server_block(kind: str) -> bool:
+    """Return whether a block of Messages is the use or the result of a tool of the provider."""
+    return kind == USE or is_result(kind)
+
+
+def is_result(kind: str) -> bool:
+    """Return whether a block of Messages is the result of one of the provider's own tools."""
+    return kind.endswith(RESULT) and kind != "mcp_tool_result"
 
 
 def input_of(text: str) -> Json:

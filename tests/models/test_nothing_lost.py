@@ -22,7 +22,7 @@ SPEAKERS: dict[str, Speaker] = {
 EMPTY: list[list[Part]] = [[], [("text", [])], [("think", ["Hm"], "c2ln")]]
 SOUND: Any = {"id": "a", "data": "AAAA", "transcript": "Good morning"}
 PICTURE: Any = {"type": "image_generation_call", "id": "i", "status": "completed", "result": "AA"}
-BLOCK: Any = {"type": "code_execution_tool_result", "tool_use_id": "s", "content": {}}
+BLOCK: Any = {"type": "container_upload", "file_id": "f"}
 
 
 def outcome(api: str, *chunks: bytes) -> tuple[str, list[str]]:

@@ -212,6 +212,19 @@ class Messages(unittest.TestCase):
             with self.subTest(lost["type"]):
                 self.assertEqual(kinds, ["text"] * 4)
 
+    def test_a_newer_search_runs_code_and_names_the_caller(self) -> None:
+        caller = {"type": "code_execution_20260209", "tool_id": "srvtoolu_0"}
+        code = {**USE, "id": "srvtoolu_0", "name": "code_execution", "input": {"code": "s()"}}
+        ran: Json = {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_0"}
+        ran |= {"content": {"type": "code_execution_result", "stdout": "x", "return_code": 0}}
+        content: list[Json] = [code, {**USE, "caller": caller}, {**FOUND, "caller": caller}, ran]
+        content.append({"type": "text", "text": "In 1969."})
+        document = {"type": "message", "content": content, "stop_reason": "end_turn"}
+        made = message(self.read(json.dumps(document).encode()))
+        self.assertNotIn("warnings", made["meta"])
+        body = build("messages", USER, made, USER, preset="anthropic")
+        self.assertEqual(body["messages"][1]["content"], content)
+
     def test_a_failed_search_goes_back_and_cites_nothing(self) -> None:
         error = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
         content = [USE, {**FOUND, "content": error}, {"type": "text", "text": "No idea."}]
