@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -46,6 +47,7 @@ from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
 from .runtime.accounts import Accounts
 from .runtime.clock_jumps import ClockJumps
+from .runtime.event_loop import repeat
 from .runtime.memory import give_back
 from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
@@ -171,16 +173,12 @@ class App:
         )
         self.models.add(found)
         self.found = found
-        work = (self._sweep(), ask_vendors(self.models, self.client))
+        # As often as a result may expire.
+        every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
+        sweep = repeat(every_s, "removing what has expired", partial(asyncio.to_thread, self.clean))
+        work = (sweep, ask_vendors(self.models, self.client))
         self._background = [asyncio.create_task(each) for each in work]
         self._opened.set()
-
-    async def _sweep(self) -> None:
-        """Call `clean` in a thread, as often as a result may expire."""
-        every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
-        while True:
-            await asyncio.to_thread(self.clean)
-            await asyncio.sleep(every_s)
 
     def clean(self) -> int:
         """Remove what has expired; return the number of workspaces removed.

@@ -19,6 +19,7 @@ from .. import later
 from ..api.router import Router
 from ..config import Config, ConfigError
 from ..json_types import Json
+from ..runtime.event_loop import repeat
 from ..settings.config_file import ConfigFile
 from ..telemetry import log
 
@@ -91,9 +92,7 @@ class LiveConfig:
 
     async def watch(self) -> None:
         """Use each change of the file, until this is cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            await self.renew()
+        await repeat(LOOK_S, "looking at the configuration", self.renew)
 
     async def renew(self) -> None:
         """Use the file as it is now, if it was changed."""

@@ -22,6 +22,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..runtime.accounts import Accounts, Rules
+from ..runtime.event_loop import repeat
 from .acceptor import LAST_WORDS, Acceptor
 from .connection import ConnectionLimit, ServerConnection, ServerLimits
 from .cors import Origins
@@ -63,9 +64,12 @@ class Certificate:
 
     async def watch(self) -> None:
         """Reload the files when they change, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_S)
+
+        async def look() -> None:
+            """Reload them if they have changed."""
             self.refresh()
+
+        await repeat(LOOK_S, "looking at the certificate", look)
 
     def refresh(self) -> bool:
         """Load the files if they have changed. Return whether a new certificate is in use.

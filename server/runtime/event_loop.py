@@ -14,18 +14,20 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
+import logging
 import os
 import selectors
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_log = logging.getLogger("yaa.loop")
 
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOSPC, errno.EAGAIN)
 PAUSE_S = 0.01  # after such a failure, since the next turn would fail at once
@@ -138,6 +140,16 @@ class Loop(asyncio.SelectorEventLoop):
         except RuntimeError:  # the limit of threads is reached
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
         return await found
+
+
+async def repeat(every_s: float, what: str, work: Callable[[], Awaitable[object]]) -> None:
+    """Do work again and again, until this is cancelled; what fails is logged, and tried again."""
+    while True:
+        try:
+            await work()
+        except (OSError, MemoryError, RuntimeError):  # no thread is a RuntimeError
+            _log.exception("%s failed, and is tried again in %g s", what, every_s)
+        await asyncio.sleep(every_s)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

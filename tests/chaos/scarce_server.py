@@ -45,7 +45,7 @@ RESOURCES: dict[str, tuple[tuple[Any, str], ...]] = {
 }
 # Calls of these and by these are not failed: that Python calls a function needs no memory, but what
 # it does.
-LASTING = {each.__code__ for each in (Loop.call_soon, asyncio.Handle._run)}
+LASTING: set[Any] = {each.__code__ for each in (Loop.call_soon, asyncio.Handle._run)}
 WRITES = os.O_WRONLY | os.O_RDWR
 
 
@@ -73,6 +73,7 @@ class Fault:
         self.calls = len(self.pairs)
         if number == self.first and not LASTING & set(pair):
             self.where = callers(frame)
+            print("no memory at", self.where, file=sys.stderr)
             raise MemoryError  # Python then ends the counting
 
 
@@ -112,7 +113,7 @@ def asks(kind: str, name: str, args: tuple[Any, ...]) -> bool:
 
 
 def count_calls(frame: Any, event: str, _argument: Any) -> None:
-    if event == "call":
+    if event == "call" and frame.f_code is not switch_profile.__code__:
         fault.take_memory(frame)
 
 

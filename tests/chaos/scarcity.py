@@ -62,7 +62,8 @@ class Scarce:
     def __init__(self, yaa: Yaa, control: Path) -> None:
         self._yaa, self._control = yaa, control
         self._api = Api(yaa.url, yaa.key)
-        self._number, self._where = 0, ""
+        assert yaa.child is not None
+        self._child, self._number, self._where = yaa.child, 0, ""
         self.findings: list[str] = []
 
     @contextmanager
@@ -77,7 +78,9 @@ class Scarce:
                 yield calls
             finally:
                 control.shutdown(socket.SHUT_WR)
-                count, _, self._where = control.recv(1000).decode().partition(" ")
+                count, _, self._where = control.recv(1000).decode().strip().partition(" ")
+                if not count:
+                    raise RuntimeError(f"{kind}, {first}: it ended\n{self._child.output}")
                 calls.append(int(count))
 
     def attempt(self, kind: str, number: int, first: int, count: int) -> int:
@@ -118,11 +121,10 @@ class Scarce:
 
     def check(self, what: str) -> None:
         """See that the server goes on as if nothing had been. Raises RuntimeError if it ended."""
-        assert self._yaa.child is not None
         if wrong := self.wrong():
             self.findings.append(f"{what}: afterwards {wrong}")
-        if wrong and self._yaa.child.process.poll() is not None:
-            raise RuntimeError(f"{what}: it ended\n{self._yaa.child.output}")
+        if wrong and self._child.process.poll() is not None:
+            raise RuntimeError(f"{what}: it ended\n{self._child.output}")
 
     def rests(self) -> bool:
         """Whether nothing runs."""

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, ClassVar
 
 from server.http.client import Client, ClientError, Timeouts
-from server.runtime.event_loop import SCARCE, Loop, run
+from server.runtime.event_loop import SCARCE, Loop, repeat, run
 
 MANY = 40  # more than there are threads for anything else
 
@@ -156,6 +156,24 @@ class Scarcity(unittest.TestCase):
         logger.disabled = True
         with self.assertRaises(OSError):
             self.run_with(OSError(errno.EBADF, "closed"))
+
+
+class Repeated(unittest.IsolatedAsyncioTestCase):
+    async def test_what_fails_is_tried_again(self) -> None:
+        """Else a configuration is never read again after one look without a thread."""
+        left: list[Exception] = [RuntimeError("can't start new thread"), OSError(errno.EMFILE, "")]
+        done = asyncio.Event()
+
+        async def work() -> None:
+            if left:
+                raise left.pop()
+            done.set()
+
+        with self.assertLogs("yaa.loop") as logged:
+            task = asyncio.create_task(repeat(0, "looking", work))
+            await done.wait()
+        self.assertEqual(len(logged.output), 2)
+        task.cancel()
 
 
 class Names(unittest.TestCase):
