@@ -29,6 +29,7 @@ from .python_types import (
     constants,
     field_keywords,
     is_field,
+    is_model,
 )
 from .report import Place
 from .to_json import FORMATS, plain
@@ -172,7 +173,7 @@ class _Reader:
 
 
 # -- records --------------------------------------------------------------------------------------
-# Shapes of classes with members: dataclass, TypedDict, NamedTuple and Enum.
+# Shapes of classes with members: dataclass, TypedDict, NamedTuple, Enum and models of pydantic.
 #
 # `generate` passes `describe` to `shapes`. Schemas of objects are closed: an unknown property is a
 # mistake of the model.
@@ -191,6 +192,8 @@ def describe(cls: type, hint: Any, shapes: Shapes, where: str) -> Shape | None:
         shape = _typed_dict(cls, hint, shapes, where)
     elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
         shape = _named_tuple(cls, hint, shapes, where)
+    elif is_model(cls):
+        shape = _model(cls, shapes, where)
     else:
         return None
     text = cls.__dict__.get("__doc__") or ""
@@ -262,6 +265,52 @@ def _named_tuple(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
         schema["prefixItems"] = items
     listed = array_builder(lambda index: fields[index].build, list)
     return Shape(schema, lambda value, at: _construct(cls, at, listed(value, at), {}))
+
+
+def _model(cls: Any, shapes: Shapes, where: str) -> Shape:
+    """Return the shape of a pydantic model, which validates and builds its values itself."""
+    properties: dict[str, dict[str, Any]] = {}
+    required = []
+    for own, field in cls.model_fields.items():
+        alias = field.validation_alias or field.alias
+        name = alias if isinstance(alias, str) else own
+        schema = _field_schema(field, shapes, f"{where}.{own}")
+        schema |= field_keywords(field, schema)
+        if field.is_required():
+            required.append(name)
+        else:
+            add_default(schema, _default_of_field(field))
+        properties[name] = schema
+
+    def build(value: Any, at: Place) -> Any:
+        """Build an instance. Raises UnfitValue for what the model refuses."""
+        try:
+            return cls.model_validate(value)
+        except ValueError as error:
+            raise UnfitValue(at, f"{cls.__name__} does not accept it: {_reasons(error)}") from None
+
+    return Shape(_object(cls, properties, required), build)
+
+
+def _field_schema(field: Any, shapes: Shapes, where: str) -> dict[str, Any]:
+    """Return the schema of a field's type; pydantic's own one of types such as `HttpUrl`."""
+    try:
+        return dict(shapes.of(field.annotation, where).schema)
+    except SignatureError:
+        adapter = sys.modules["pydantic"].TypeAdapter
+        try:
+            schema: dict[str, Any] = adapter(field.annotation).json_schema()
+        except (RuntimeError, TypeError):
+            schema = {"$defs": {}}
+        if "$defs" in schema:
+            raise
+        return schema
+
+
+def _reasons(error: Any) -> str:
+    """Return the reasons of a ValidationError, each with its place."""
+    found = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors())
+    return "; ".join(found)[:200]
 
 
 def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:

@@ -74,8 +74,18 @@ _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 
 def is_field(value: Any) -> bool:
     """Return whether a value is what pydantic's `Field(…)` returns."""
-    kind = type(value)
-    return kind.__name__ == "FieldInfo" and kind.__module__.partition(".")[0] == "pydantic"
+    return type(value).__name__ == "FieldInfo" and _of_pydantic(type(value))
+
+
+def is_model(cls: type) -> bool:
+    """Return whether a class is a model of pydantic (version 2)."""
+    return any(c.__name__ == "BaseModel" and _of_pydantic(c) for c in cls.__mro__[:-1]) and hasattr(
+        cls, "model_fields"
+    )
+
+
+def _of_pydantic(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "pydantic"
 
 
 def field_keywords(field: Any, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields}
     if type(value).__module__.split(".")[0] in _TEXTUAL:
         return str(value)
+    if hasattr(value, "model_dump") and hasattr(type(value), "model_fields"):  # of pydantic
+        return value.model_dump(mode="json", by_alias=True)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

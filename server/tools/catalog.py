@@ -151,10 +151,24 @@ class Catalog:
     async def add_files(self, folder: Path, *, sandboxed: bool = True) -> None:
         """Add the owner's tools in `<folder>/*.py`: marked functions, and the tools of sources.
 
-        Without `sandboxed` only sources are loaded, else other files are watched from then on.
+        The children that describe files run side by side. Without `sandboxed` only sources are
+        loaded, else other files are watched from then on.
         """
-        for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
-            if sandboxed or is_source(path):
+        room = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+
+        async def read(path: Path) -> list[Tool | str]:
+            """Return the tools of a file that is no source."""
+            async with room:
+                return await self._files.tools(path)
+
+        paths = sorted(folder.glob("*.py")) if folder.is_dir() else []
+        own = [path for path in paths if is_source(path)]
+        others = [path for path in paths if path not in own] if sandboxed else []
+        found = dict(zip(others, await asyncio.gather(*map(read, others)), strict=True))
+        for path in paths:
+            if path in found:
+                self._report(path.name, self._exchange((), found[path]))
+            elif path in own:
                 self._report(path.name, await self.add_file(path))
         self._files.folder = folder if sandboxed else None
 

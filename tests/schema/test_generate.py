@@ -9,7 +9,9 @@ import unittest
 from typing import Any
 
 from server.schema.compile import inline
+from server.schema.convert import convert
 from server.schema.generate import STATUSES, SignatureError, response_schema, schema_of
+from server.schema.to_json import plain
 from server.schema.validate import check_schema, validate
 
 from .vectors import cases, function
@@ -157,6 +159,57 @@ class Parts(unittest.TestCase):
                 self.assertEqual(found.arguments[0].is_required, required)
                 if not required:
                     self.assertEqual(found.arguments[0].default, wanted["default"])
+
+    @unittest.skipUnless(importlib.util.find_spec("pydantic"), "pydantic is not here")
+    def test_models_of_pydantic(self) -> None:
+        """As parameters, built and checked by the model itself, and as results."""
+        source = """
+from typing import Literal
+from pydantic import BaseModel, Field, HttpUrl, model_validator
+class Item(BaseModel):
+    "One item."
+    name: str = Field(description="its name", min_length=2)
+    n: int = Field(1, ge=1, alias="count")
+    page: HttpUrl | None = None
+class Order(BaseModel):
+    items: list[Item]
+    kind: Literal["a", "b"] = "a"
+    parent: "Order | None" = None
+    @model_validator(mode="after")
+    def check(self):
+        if len(self.items) > 1:
+            raise ValueError("one at a time")
+        return self
+def f(order: Order, other: Item | None = None) -> Item: ...
+"""
+        found = schema_of(function(source, "f"))
+        defs = found.parameters["$defs"]
+        self.assertEqual(found.parameters["required"], ["order"])
+        self.assertEqual(defs["Order"]["required"], ["items"])
+        self.assertEqual(defs["Item"]["description"], "One item.")
+        self.assertEqual(
+            defs["Item"]["properties"]["name"],
+            {"type": "string", "description": "its name", "minLength": 2},
+        )
+        self.assertEqual(
+            defs["Item"]["properties"]["count"], {"type": "integer", "minimum": 1, "default": 1}
+        )
+        item = {"name": "ab", "count": 2, "page": "https://a.test/"}
+        made = convert(found, {"order": {"items": [item]}})
+        order = made.values["order"]
+        self.assertEqual((order.items[0].n, order.kind, made.error), (2, "a", ""))
+        self.assertEqual(plain(order.items[0]), item)
+        for wrong, words in (
+            ([item, item], "/order: Order does not accept it: Value error, one at a time"),
+            ([{"name": "a"}], "/order/items/0/name: expected at least 2 characters, got 1"),
+            ([{**item, "page": "no"}], "/order/items/0/page: expected uri such as"),
+        ):
+            with self.subTest(words):
+                self.assertIn(words, convert(found, {"order": {"items": wrong}}).error)
+        source = "from pydantic import BaseModel\nfrom collections.abc import Callable\n"
+        source += "class A(BaseModel):\n    x: Callable[[], int]\ndef f(a: A): ..."
+        with self.assertRaisesRegex(SignatureError, "A.x: .* is a function"):
+            schema_of(function(source, "f"))
 
     def test_classes_are_titled_with_their_qualified_names(self) -> None:
         source = (

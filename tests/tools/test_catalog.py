@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import tempfile
 import unittest
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 from server.agents.registry import AgentFolders
+from server.sandbox.process import Outcome
 from server.schema.validate import SchemaError
 from server.tools.base import Tool
 from server.tools.catalog import Catalog
 from server.tools.runner import ToolRunner
+
+from ..tooling.patience import seconds
 
 
 class Remote(Tool):
@@ -27,6 +33,34 @@ def catalog(folder: Path | None = None) -> Catalog:
     """The catalog of a server without a network."""
     folder = folder or Path()
     return Catalog(ToolRunner(folder), AgentFolders(folder))
+
+
+class Meeting(ToolRunner):
+    """A runner whose calls end when two are running."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.running = 0
+        self.met = asyncio.Event()
+
+    async def run(self, job: Any) -> AsyncGenerator[str | Outcome, None]:
+        self.running += 1
+        if self.running == 2:
+            self.met.set()
+        await self.met.wait()
+        yield Outcome("ok", [])
+
+
+class Files(unittest.IsolatedAsyncioTestCase):
+    async def test_files_are_described_side_by_side(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            for each in ("a.py", "b.py", "c.py"):
+                (Path(name) / each).write_text("")
+            runner = Meeting(Path(name) / "workspaces")
+            found = Catalog(runner, AgentFolders(Path(name)))
+            async with asyncio.timeout(seconds(10)):
+                await found.add_files(Path(name))
+            self.assertEqual((runner.running, found.problems), (3, []))
 
 
 class Patterns(unittest.TestCase):
