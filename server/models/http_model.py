@@ -55,6 +55,7 @@ _FAILURES = {
     "protocol": ("upstream_error", True),
 }
 TOOL_REFUSED, REQUEST_CHANGED = "tool_refused", "request_changed"  # codes of `run.warnings`
+SHOWN = 20  # names in a warning
 MOST_UNFIT = 16  # tools that one call sets aside
 MOST_MEDIA = 4  # pictures and files that one call leaves out one by one; then all
 # Models that reason at length say nothing for minutes, and a second attempt is paid again.
@@ -262,6 +263,10 @@ class RemoteAPI(BaseAPI):
                 peer.toolless.add(model)
                 toolless = True
             except UnfitTool as refused:
+                if isinstance(refused.name, int):
+                    peer.most_tools[model] = refused.name
+                    call = make()
+                    continue
                 if len(unfit) >= MOST_UNFIT or (model, refused.name) in unfit:
                     peer.unfit = {k: v for k, v in peer.unfit.items() if k not in unfit}
                     raise refused.failure from None
@@ -283,7 +288,15 @@ class RemoteAPI(BaseAPI):
             warning: RunWarning = {"code": TOOL_REFUSED, "message": text + refused[name]}
             self._warnings.append({**warning, "tool": name})
         self._warned |= refused.keys()
-        return fit
+        most = self._peer.most_tools.get(self._given.model, len(fit))
+        if over := [tool["function"]["name"] for tool in fit[most:]]:
+            if not self._warned.intersection(over):
+                text = f"{self.provider.name} takes {most} tools, so {len(over)} are left out:"
+                text += f" {', '.join(over[:SHOWN])}. Deny others of the session (config.tool), or"
+                text += " name the operations of an API that are wanted"
+                self._warnings.append({"code": TOOL_REFUSED, "message": text})
+            self._warned.update(over)
+        return fit[:most]
 
     async def _open(self, call: ModelCall, left: float | None) -> tuple[Response, int]:
         """Return the successful response and the size of the request in bytes.

@@ -149,6 +149,13 @@ _SCHEMA = re.compile(rb"schema|parameters|function_declarations", re.IGNORECASE)
 _TOOL_NAME = re.compile(
     rb"""(?:function|tool)(?: name)?:? {0,2}\\?['"`]([A-Za-z0-9_-]{1,64})\\?['"`]""", re.IGNORECASE
 )
+# OpenAI and Azure take 128, xAI 200, Gemini 512.
+_MOST_TOOLS = re.compile(
+    rb"\b(?:tools|functions|declarations)\b[^.]{0,60}(?:too (?:many|long)|maximum|at most|limit)"
+    rb"|(?:too many|maximum|at most|limit)[^.]{0,40}\b(?:tools|functions|declarations)\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(rb"\b[1-9][0-9]{1,3}\b")
 _TOOL_PLACES = (  # Gemini has one `tools` with all declarations
     re.compile(rb"function_declarations[.[]([0-9]{1,4})\b"),
     re.compile(rb"\btools[.[]([0-9]{1,4})\b"),
@@ -168,9 +175,9 @@ _WRONG_VALUE = re.compile(
 
 
 class UnfitTool(Exception):
-    """The model refuses the schema of one tool."""
+    """The model refuses the schema of one tool, or takes fewer tools: `name` is how many."""
 
-    def __init__(self, name: str, failure: Failure) -> None:
+    def __init__(self, name: str | int, failure: Failure) -> None:
         super().__init__(name)
         self.name, self.failure = name, failure
 
@@ -202,6 +209,7 @@ class EndpointState:
         self.toolless: set[str] = set()  # models without tool support
         self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
         self.unfit: dict[tuple[str, str], str] = {}  # (model, tool): what was said of its schema
+        self.most_tools: dict[str, int] = {}  # by model: how many it takes
 
     def forget(self, model: str, taught: Collection[str], changes: Collection[str]) -> None:
         """Discard what was learnt in a call that failed nevertheless.
@@ -361,15 +369,19 @@ def _media_in(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
             yield from _media_in(inner, (*at, str(key)))
 
 
-def unfit_tool(said: bytes, body: Mapping[str, Any]) -> str:
+def unfit_tool(said: bytes, body: Mapping[str, Any]) -> str | int:
     """Return the name of the tool whose schema a refusal is about, "" if it is about none.
 
     It names the tool, or its place in the request: "Invalid schema for function 'x'",
-    "tools[3].function.parameters", "tools.3.custom.input_schema".
+    "tools[3].function.parameters", "tools.3.custom.input_schema". Of a refusal that is about how
+    many tools there are, return how many are taken.
     """
+    tools = body.get("tools") or []
+    if _MOST_TOOLS.search(said):
+        if limits := [n for n in map(int, _COUNT.findall(said)) if n < len(tools)]:
+            return min(limits)
     if not _SCHEMA.search(said):
         return ""
-    tools = body.get("tools") or []
     names = [str((tool.get("function") or tool).get("name")) for tool in tools]
     for found in _TOOL_NAME.findall(said):
         if found.decode() in names:

@@ -88,6 +88,26 @@ class Unfit(unittest.IsolatedAsyncioTestCase):
         self.assertIn("other", runs[0][-1]["message"])
         self.assertEqual(self.peer.unfit, {})
 
+    async def test_more_tools_than_a_provider_takes(self) -> None:
+        """The first of them are sent from then on; that is said once in a run, with names."""
+        for words in (
+            "Invalid 'tools': array too long. Expected an array with maximum length 12, but got an"
+            " array with length 15 instead.",
+            "'tools' : maximum number of items is 12",
+            "Maximum tools limit reached: 15 tools provided, limit is 12",
+            "at most 12 function declarations may be given",
+            "too many tools: 15 > 12",
+        ):
+            self.peer = EndpointState(FakeTime())
+            names = [f"tool_{number}" for number in range(15)]
+            asked, runs = await self.run_with(names, error("400 No", words), GOOD)
+            with self.subTest(words):
+                self.assertEqual(asked, [names, names[:12], names[:12]])
+                for events in runs:
+                    [warning] = message(events)["meta"]["warnings"]
+                    self.assertEqual(warning["code"], "tool_refused")
+                    self.assertIn("takes 12 tools, so 3 are left out: tool_12", warning["message"])
+
     async def test_how_many(self) -> None:
         names = [f"tool_{number}" for number in range(MOST_UNFIT + 2)]
         asked, runs = await self.run_with(names, *map(refusal, names), GOOD)
