@@ -141,14 +141,6 @@ yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
   .starter b { display: block; font-weight: 550; color: var(--ink); font-size: var(--t3); }
   .starter span { color: var(--ink-3); font-size: var(--t2); }
 
-  .first-line {
-    display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2);
-    font-size: var(--t2); color: var(--ink-2);
-  }
-  .first-line > span:not(.dot) {
-    min-inline-size: 0; overflow-wrap: anywhere; flex: 0 1 auto; max-inline-size: calc(100% - 1.25rem);
-  }
-
   .scrim { display: none; }
 
   @media (max-width: 48rem) {

@@ -43,7 +43,6 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
   }
   .note > span { flex: 1 1 12rem; }
   .note .icon, .queue-item > .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
-  .offer { justify-self: end; color: var(--ink-3); }
   .queue { list-style: none; display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
   .queue-item { flex-wrap: nowrap; }
   .queue-item > .input { flex: 1; min-inline-size: 0; field-sizing: content; }

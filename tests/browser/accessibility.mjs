@@ -54,7 +54,7 @@ await main(async (walk, job) => {
   await walk.step("open", async () => {
     await page.goto(job.url);
     await page.waitForSelector(COMPOSER, { visible: true });
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await ground(page);
     await walk.clean("empty");
   });

@@ -28,7 +28,7 @@ await main(async (walk, job) => {
 
   await walk.step("open", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
   });
 
   await walk.step("a dialog has its words, whatever was opened before", async () => {

@@ -12,7 +12,7 @@ await main(async (walk, job) => {
 
   await walk.step("arguments are changed in a form and as JSON, after a reload", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await walk.send("shell echo one");
     await walk.sees(".ask", "Allow shell?");
     await page.reload();
@@ -241,7 +241,8 @@ await main(async (walk, job) => {
 
   await walk.step("a temporary session leaves nothing behind", async () => {
     await walk.press("New session");
-    await walk.press("Temporary session");
+    await walk.press("More about this session", ".top button");
+    await walk.press("New temporary session", "[role=menuitem]");
     await walk.sees(".note", "Temporary session: kept in memory only");
     await walk.send("calc 123*1");
     await walk.says("calculator: 123");
@@ -260,12 +261,13 @@ await main(async (walk, job) => {
     });
     if (kept) throw new Error("the session was stored");
     await page.reload();
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     if ((await walk.text("body")).includes("123*1")) throw new Error("the session is still there");
   });
 
   await walk.step("a temporary session that is kept", async () => {
-    await walk.press("Temporary session");
+    await walk.press("More about this session", ".top button");
+    await walk.press("New temporary session", "[role=menuitem]");
     await walk.send("calc 321*1");
     await walk.says("calculator: 321");
     await walk.press("Keep it", ".note button");

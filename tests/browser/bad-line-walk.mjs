@@ -7,7 +7,7 @@ import { main } from "./driver.mjs";
 
 const COMPOSER = "form.composer textarea";
 /** What a person presses when something did not work, in this order. */
-const OFFERS = [["Allow once", ".ask button"], ["Try now", "button"], ["Try again", ".failure button, .first-line button, .message button, .status button, button"], ["Resume", "button"]];
+const OFFERS = [["Allow once", ".ask button"], ["Try now", "button"], ["Try again", ".failure button, .message button, .status button, button"], ["Resume", "button"]];
 
 await main(async (walk, job) => {
   const { page } = walk;

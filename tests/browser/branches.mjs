@@ -14,7 +14,7 @@ await main(async (walk, job) => {
 
   await walk.step("a call and an answer", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await walk.send("calc 6*7");
     await walk.says("calculator: 42");
   });

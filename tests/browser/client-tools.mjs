@@ -14,7 +14,7 @@ await main(async (walk, job) => {
     await page.goto(job.url);
     await page.waitForSelector("form.composer textarea", { visible: true });
     if (job.place === "file") await connect(walk, job);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
   });
 
   await walk.step("off until they are switched on", async () => {

@@ -66,7 +66,8 @@ await main(async (walk, job) => {
     await page.type(AREA, "bench tokens=2 delay_us=0 hush");
     await attach("c.txt");
     await page.waitForFunction(() => localStorage.getItem("yaa.drafts")?.includes("hush"));
-    await page.click(".notes .offer");
+    await walk.press("More about this session", ".top button");
+    await walk.press("New temporary session", "[role=menuitem]");
     await page.waitForFunction(() => !localStorage.getItem("yaa.drafts")?.includes("hush"));
     await holds("bench tokens=2 delay_us=0 hush", "c.txt");
     await set({ language: "zh" });

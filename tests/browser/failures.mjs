@@ -21,7 +21,7 @@ await main(async (walk, job) => {
     // the link is opened in this very tab: only what is behind the # is new, and nothing is loaded again
     await page.evaluate((link) => { location.href = link; }, `${job.server}/#key=${job.key}`);
     await walk.press("Use the link’s key", "dialog[open] button"); // nobody can say who brought the open page here
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     const left = await page.evaluate(() => location.hash);
     if (left) throw new Error(`the key stays in the address: ${left}`);
     await page.goto(job.url);

@@ -9,7 +9,7 @@ await main(async (walk, job) => {
 
   await walk.step("open the link that the server printed", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await walk.sees("form.composer .badge", "emo");
   });
 

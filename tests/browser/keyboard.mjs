@@ -119,7 +119,7 @@ await main(async (walk, job) => {
       await tabTo("Key", { within: "inline-row" });
       await keyboard.type(job.key);
       await press("Enter");
-      await page.waitForSelector(".first-line .dot.good");
+      await page.waitForSelector(".side .dot.good");
       await has("textarea", "after signing in");
     });
 

@@ -20,7 +20,7 @@ await main(async (walk, job) => {
   await walk.step("a question", async () => {
     await page.goto(job.url);
     await page.waitForSelector("form.composer textarea", { visible: true });
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     film?.start();
     film?.say("$ python3 -m server");
     await walk.send(job.words);

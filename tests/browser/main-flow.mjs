@@ -26,8 +26,8 @@ await main(async (walk, job) => {
     await page.goto(job.url);
     await page.waitForSelector(COMPOSER, { visible: true });
     if (job.place === "file") await connect(walk, job);
-    await walk.sees(".first-line", new URL(job.server).host);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
+    await walk.sees(".side-foot", new URL(job.server).host);
     const hash = await page.evaluate(() => location.hash);
     if (hash.includes("key")) throw new Error(`the key stays in the address: ${hash}`);
     await walk.shot("1-open");

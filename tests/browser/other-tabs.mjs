@@ -12,7 +12,7 @@ await main(async (walk, job) => {
   const home = job.url.split("#")[0];
   const one = walk.page;
   await one.goto(job.url);
-  await one.waitForSelector(".first-line .dot.good");
+  await one.waitForSelector(".side .dot.good");
   const two = await walk.newPage();
   await two.goto(home);
   for (const page of [two, one]) {

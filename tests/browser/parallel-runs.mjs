@@ -17,7 +17,7 @@ await main(async (walk, job) => {
     for (const address of [job.url, home]) {
       const page = tabs.length ? await walk.newPage() : walk.page;
       await page.goto(address);
-      await page.waitForSelector(".first-line .dot.good");
+      await page.waitForSelector(".side .dot.good");
       tabs.push(page);
       if (tabs.length > 1) continue;
       // rows are found by what was typed, so no model names the sessions

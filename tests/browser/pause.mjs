@@ -44,7 +44,7 @@ await main(async (walk, job) => {
 
   await walk.step("the pause is written into the open session, and only then said to hold", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await walk.send(ORDER);
     await walk.says("42");
     await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
@@ -72,7 +72,7 @@ await main(async (walk, job) => {
 
   await walk.step("after an outage, with Try now", async () => {
     await open("");
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await page.evaluate(() => { globalThis.outage = true; });
     await walk.send(ORDER);
     await walk.sees("main", "Try now");

@@ -43,7 +43,7 @@ await main(async (walk, job) => {
 
   await walk.step("two people sign in, and one runs something long", async () => {
     await owner.goto(job.link);
-    await owner.waitForSelector(".first-line .dot.good");
+    await owner.waitForSelector(".side .dot.good");
     await bob.goto(`${job.url}/#key=${job.bob}`);
     await bob.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info()?.owner === false } catch { return false } });
     await says(LONG);

@@ -136,7 +136,7 @@ await main(async (walk, job) => {
 
   await walk.step("sign in", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await ready();
   });
 

@@ -30,7 +30,7 @@ await main(async (walk, job) => {
 
   await walk.step("open", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await ready();
     await say("bench tokens=3 delay_us=0");
   });

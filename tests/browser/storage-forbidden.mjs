@@ -8,7 +8,7 @@ await main(async (walk, job) => {
 
   await walk.step("open", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
     await walk.sees(".keep-note", "does not let the page store anything");
     const denied = await page.evaluate(() => ["localStorage", "sessionStorage"].every((name) => { try { return !globalThis[name] } catch { return true } }));
     if (!denied) throw new Error("it may store something");

@@ -22,7 +22,7 @@ await main(async (walk, job) => {
 
   await walk.step("open", async () => {
     await page.goto(job.url);
-    await page.waitForSelector(".first-line .dot.good");
+    await page.waitForSelector(".side .dot.good");
   });
 
   await walk.step("words and Enter answer a question, which the line names", async () => {

@@ -124,21 +124,21 @@ test('the model that would answer is named, whichever provider or model the sess
   const demo = { name: 'demo', model: 'demo', models: ['demo'], demo: true }
   const none = { name: 'local', model: '' }
   const cases = [
-    [[main, other], {}, ['large · main (auto)', 'large · main', 'tiny · other']],
-    [[other, main], {}, ['large · main (auto)', 'tiny · other', 'large · main']],
-    [[main, other], { model_name: 'small' }, ['small · main (auto)', 'large · main', 'tiny · other']],
-    [[main, other], { name: 'auto', model_name: 'tiny' }, ['tiny · other (auto)', 'large · main', 'tiny · other']],
-    [[main, other], { name: 'auto', model_name: 'gone' }, ['gone · main (auto)', 'large · main', 'tiny · other']],
-    [[main, other], { name: 'main', model_name: 'small' }, ['large · main (auto)', 'small · main', 'tiny · other']],
+    [[main, other], {}, ['large · main', 'tiny · other']],
+    [[other, main], {}, ['large · main', 'tiny · other']],
+    [[main, other], { model_name: 'small' }, ['small · main', 'tiny · other']],
+    [[main, other], { name: 'auto', model_name: 'tiny' }, ['tiny · other', 'large · main']],
+    [[main, other], { name: 'auto', model_name: 'gone' }, ['gone · main', 'tiny · other']],
+    [[main, other], { name: 'main', model_name: 'small' }, ['small · main', 'tiny · other']],
     [[main], { model_name: 'small' }, ['small · main']],
     [[main], { name: 'main', model_name: '' }, ['large · main']],
     [[demo], {}, ['demo']],
-    [[none, demo], {}, ['local (auto)', 'local', 'demo']],
+    [[none, demo], {}, ['local', 'demo']],
     [[], {}, []], [undefined, { model_name: 'x' }, []],
   ]
   for (const [models, said, labels] of cases) {
-    assert.deepEqual([...modelsOf({ models }, said, 'auto')].map((one) => one.label), labels, JSON.stringify(said))
+    assert.deepEqual([...modelsOf({ models }, said)].map((one) => one.label), labels, JSON.stringify(said))
   }
-  assert.equal(modelsOf({ models: [main, demo] }, { model_name: 'demo' }, 'auto')[0].demo, true, 'the demo answers, so it is said')
-  assert.deepEqual([...modelsOf(null, {}, 'auto')], [])
+  assert.equal(modelsOf({ models: [main, demo] }, { model_name: 'demo' })[0].demo, true, 'the demo answers, so it is said')
+  assert.deepEqual([...modelsOf(null, {})], [])
 })

@@ -47,12 +47,9 @@ yaa.define('i18n/en', [], () => {
 
     'server.checking': 'Looking for the server …',
     'server.ready': 'Connected',
-    'server.keyOk': 'key accepted',
     'server.keyMissing': 'no key yet',
     'server.keyBad': 'key refused',
-    'server.first': 'Server {url}',
     'demo.badge': 'demo, no AI',
-    'server.version': 'version {version}',
     'demo.note': 'This is the built-in demo: it plays scripted answers so that you can see everything work. Give the server a provider or an API key to use a real model.',
 
     'fail.title.server': 'The server does not answer',
@@ -71,7 +68,6 @@ yaa.define('i18n/en', [], () => {
     'compose.agent': 'Agent',
     'compose.all': 'All models …',
     'compose.tune': 'Effort, temperature, length …',
-    'compose.auto': 'server’s choice',
 
     'thread.label': 'Messages',
     'thread.toEnd': 'Jump to the end',
@@ -113,7 +109,6 @@ yaa.define('i18n/en', [], () => {
     'pause.on': 'Automatic approval is paused: every call asks.',
     'pause.next': 'Automatic approval is paused: every call asks from the next run on.',
     'pause.end': 'End the pause',
-    'temporary.start': 'Temporary session',
     'temporary.on': 'Temporary session: kept in memory only, gone when this page is closed or reloaded.',
     'temporary.keep': 'Keep it',
 

@@ -4,6 +4,7 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
   const en = {
     'settings.server': 'Connection',
     'settings.host': 'Server',
+    'server.version': 'version {version}',
     'server.sandbox': 'commands run in {tier, select, A {the strongest sandbox} B {a strong sandbox} C {a weak sandbox} none {no sandbox} other {a sandbox ({tier})}}',
     'settings.model': 'Model',
     'settings.tools': 'Tools',
@@ -73,6 +74,7 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
   const zh = {
     'settings.server': '连接',
     'settings.host': '服务器',
+    'server.version': '版本 {version}',
     'server.sandbox': '命令的运行环境：{tier, select, A {最强沙箱} B {较强沙箱} C {较弱沙箱} none {无沙箱} other {沙箱 {tier}}}',
     'settings.model': '模型',
     'settings.tools': '工具',

@@ -47,12 +47,9 @@ yaa.define('i18n/zh', [], () => {
 
     'server.checking': '正在寻找服务器…',
     'server.ready': '已连接',
-    'server.keyOk': '密钥有效',
     'server.keyMissing': '还没有密钥',
     'server.keyBad': '密钥被拒绝',
-    'server.first': '服务器 {url}',
     'demo.badge': '演示，非 AI',
-    'server.version': '版本 {version}',
     'demo.note': '这是内置的演示：它播放写好的回答，让你看到一切如何运作。给服务器配置提供方或 API 密钥，即可使用真正的模型。',
 
     'fail.title.server': '服务器没有回应',
@@ -71,7 +68,6 @@ yaa.define('i18n/zh', [], () => {
     'compose.agent': '智能体',
     'compose.all': '全部模型…',
     'compose.tune': '推理强度、温度、长度…',
-    'compose.auto': '服务器选择',
 
     'thread.label': '消息',
     'thread.toEnd': '跳到末尾',
@@ -113,7 +109,6 @@ yaa.define('i18n/zh', [], () => {
     'pause.on': '自动批准已暂停：每次调用都会询问。',
     'pause.next': '自动批准已暂停：从下一次运行起每次调用都会询问。',
     'pause.end': '结束暂停',
-    'temporary.start': '临时会话',
     'temporary.on': '临时会话：只保存在内存中，关闭或刷新页面后消失。',
     'temporary.keep': '保留',
 

@@ -10,8 +10,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
     const chips = h('ul.queue', { 'aria-label': t('queue.label') })
     const paused = note('hand', '', t('pause.end'), () => actions.pause(false))
     const fleeting = note('clock', t('temporary.on'), t('temporary.keep'), () => actions.setTemporary(false))
-    const offer = h('button.button.ghost.small.offer', { type: 'button', onclick: () => actions.setTemporary(true) }, icon('clock'), t('temporary.start'))
-    const el = h('div.notes', null, paused, fleeting, chips, offer)
+    const el = h('div.notes', null, paused, fleeting, chips)
 
     /** @param {import('./types').State} state */
     function update({ session, settings, queue, live }) {
@@ -19,7 +18,6 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
       paused.hidden = !asks && !settings.paused
       text(paused.children[1], t(asks ? 'pause.on' : 'pause.next'))
       fleeting.hidden = !session.ext?.temporary
-      offer.hidden = Boolean(session.messages.length || session.ext?.temporary)
       chips.hidden = !queue.length
       if (queue.length && !chipView) return void bring()
       list(chips, queue.map((one) => ({ ...one, live, asks: holdsCall(session), label: one.text || filesOf(/** @type {any} */ (one).content) })), (one) => one.id, () => chipView(actions))

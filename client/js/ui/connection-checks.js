@@ -1,4 +1,4 @@
-// The connection to the server in one line, and an empty session around it. What is wrong with it is ui/failure-panel's.
+// The connection to the server in a few words, and an empty session. What is wrong with it is ui/failure-panel's.
 
 yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { t }) => {
   const STARTERS = [['hello', 'spark'], ['tool', 'hand'], ['question', 'question'], ['code', 'pencil']]
@@ -12,25 +12,6 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { 
     if (server.ok) return t('server.ready')
     if (server.failure?.kind === 'key') return t(server.hasKey ? 'server.keyBad' : 'server.keyMissing')
     return t(`fail.title.${server.failure?.kind ?? 'other'}`)
-  }
-
-  /** The first-run line of an empty session: server, key, version. @param {import('./types').Actions} actions */
-  function firstLine(actions) {
-    const dot = h('span.dot')
-    const words = h('span')
-    const link = h('button.link', { type: 'button', onclick: () => actions.openSettings('server') }, t('settings.title'))
-    const el = h('div.first-line', null, dot, words, link)
-
-    /** @param {any} server */
-    function update(server) {
-      dot.className = `dot ${toneOf(server)}`
-      const { url, ok, version } = server
-      const parts = [t('server.first', { url }), ok ? t('server.keyOk') : wordsOf(server), version && t('server.version', { version })]
-      text(words, parts.filter(Boolean).join(' · '))
-      el.hidden = Boolean(server.failure)
-    }
-
-    return { el, update }
   }
 
   /** What is wrong: a line, until the script of the panel is there (ui/failure-panel). @param {import('./types').Actions} actions */
@@ -63,9 +44,8 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { 
     return { el, update }
   }
 
-  /** An empty session: a few things to try, and whether everything is ready. @param {import('./types').Actions} actions */
+  /** An empty session: a few things to try. @param {import('./types').Actions} actions */
   function emptyView(actions) {
-    const line = firstLine(actions)
     const starters = STARTERS.map(([name, sign]) => {
       const words = t(`starter.${name}.text`)
       const lines = h('span', null, h('b', null, t(`starter.${name}.title`)), h('span', null, words))
@@ -73,9 +53,9 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { 
     })
     const el = h('section.empty', null,
       h('div', null, h('h2', null, t('empty.title')), h('p.empty-lead', null, t('empty.lead'))),
-      h('ul.starters', { 'aria-label': t('empty.starters') }, starters), line.el)
-    return { el, update: (/** @type {import('./types').State} */ state) => line.update(state.server) }
+      h('ul.starters', { 'aria-label': t('empty.starters') }, starters))
+    return { el, update() {} }
   }
 
-  return { firstLine, failureView, emptyView, toneOf, wordsOf }
+  return { failureView, emptyView, toneOf, wordsOf }
 })

@@ -109,10 +109,60 @@ yaa.define('ui/manage-sessions', [
   const clean = (word) => word.replace(/^#+/, '').replace(/\s+/g, ' ').trim().slice(0, 40)
 
   /**
+   * Which sessions are selected, while some are; the bar under the list says what can be done with them.
+   * @param {CommandContext} context @param {any} groups holds the boxes @param {any} above the bar @param {() => void} draw
+   */
+  function select(context, groups, above, draw) {
+    /** @type {Set<string> | null} */ let picked = null
+    /** @type {string[]} */ let all = []
+    /** @type {any} */ let bar = null
+    let anchor = ''
+    groups.addEventListener('click', (/** @type {any} */ event) => event.target.matches('input[type=checkbox]') && pick(event))
+
+    /** @param {string} id the first one */
+    function begin(id) {
+      picked = new Set([id])
+      anchor = id
+      draw()
+      if (bar) return
+      bar = selectionBar(context, { all: () => all, set })
+      above.after(bar.el)
+      draw()
+    }
+
+    /** @param {string[] | null} ids null ends it */
+    function set(ids) {
+      picked = ids && new Set(ids)
+      if (!ids) bar?.el.remove()
+      if (!ids) bar = null
+      draw()
+    }
+
+    /** One more or one less; with Shift everything in between. @param {any} event */
+    function pick({ target, shiftKey }) {
+      const ids = [...groups.querySelectorAll('input[type=checkbox]')].map((box) => box.value)
+      const [from, to] = [ids.indexOf(anchor), ids.indexOf(target.value)].sort((a, b) => a - b)
+      const range = shiftKey && from >= 0 ? ids.slice(from, to + 1) : [target.value]
+      anchor = target.value
+      for (const id of range) picked?.[target.checked ? 'add' : 'delete'](id)
+      draw()
+    }
+
+    /** @param {string[]} ids of the sessions there are */
+    function update(ids) {
+      all = ids
+      if (picked) picked = new Set(ids.filter((id) => picked?.has(id)))
+      bar?.update([...picked ?? []])
+    }
+
+    return { begin, update, end: () => { if (picked) set(null) }, has: (/** @type {string} */ id) => (picked ? picked.has(id) : null) }
+  }
+
+  /**
    * The bar under the list while sessions are selected.
    * @param {CommandContext} context @param {{all: () => string[], set: (ids: string[] | null) => void}} pick
    */
-  function select(context, pick) {
+  function selectionBar(context, pick) {
     /** @type {string[]} */ let ids = []
     const count = h('b')
     /** @param {string} name @param {string} label @param {() => any} onclick */

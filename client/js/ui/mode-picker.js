@@ -67,7 +67,7 @@ yaa.define('ui/mode-picker', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i
     function update(next) {
       state = next
       const { modes, own, agents } = now()
-      el.hidden = modes.length < 2
+      el.hidden = modes.length < 2 || !own // by the palette and /mode; what was chosen is seen
       if (el.hidden) return
       const about = aboutOf(modes.find((one) => one.name === (own || agents)))
       text(shown, nameOf(own || agents))
@@ -82,7 +82,8 @@ yaa.define('ui/mode-picker', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i
       const { modes, own, agents } = now()
       const rows = [{ name: '', words: t('mode.agent'), about: t('mode.agentNow', { name: nameOf(agents) }) },
         ...modes.map((one) => ({ name: one.name, words: nameOf(one.name), about: aboutOf(one) }))]
-      const at = el.checkVisibility() ? el : document.querySelector('.composer-bar > .pair')
+      const others = ['.pair', '.permission', 'button'].map((css) => document.querySelector(`.composer-bar > ${css}`))
+      const at = [el, ...others].find((one) => one?.checkVisibility())
       openMenu(at, rows.map((row) => ({
         label: h('span.mode-row', null, h('span', null, row.words), h('span.hint', null, row.about)),
         icon: row.name === own ? 'check' : 'none', checked: row.name === own, action: () => choose(row.name),

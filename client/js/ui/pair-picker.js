@@ -25,7 +25,7 @@ yaa.define('ui/pair-picker', ['ui/dom', 'ui/i18n', 'ui/commands', 'i18n/modes', 
 
   /** @param {HTMLSelectElement} agent @param {HTMLSelectElement} model */
   function picker(agent, model) {
-    const label = [t('compose.agent'), t('compose.model'), t('mode.label')].join(' · ')
+    const label = [t('compose.agent'), t('compose.model')].join(' · ')
     const el = h('select.select.pair', { 'aria-label': label, title: label, hidden: true, onchange: choose })
     const sources = [agent, model]
     let drawn = ''

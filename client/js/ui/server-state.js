@@ -105,11 +105,12 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
   }
 
   /**
-   * The providers a session can name, with the model that answers; of several, the server's choice first.
-   * @param {any} info @param {{name?: string, model_name?: string}} said @param {string} auto
+   * The providers a session can name, with the model that answers. In a session that names none the first is the one
+   * that the server takes.
+   * @param {any} info @param {{name?: string, model_name?: string}} said
    * @returns {import('./types').Offer[]}
    */
-  function modelsOf(info, { name: own = 'auto', model_name: wanted }, auto) {
+  function modelsOf(info, { name: own = 'auto', model_name: wanted }) {
     /** @type {any[]} */ const all = info?.models ?? []
     const first = all.find((one) => one.default) ?? all[0]
     const taken = [first, ...all].find((one) => one?.models?.includes(wanted)) ?? first
@@ -118,9 +119,8 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
       return { name, label: answers === name ? name : `${answers} · ${name}`, demo: demo === true }
     }
     const offers = all.map((one) => offer(one, (one.name === own || !all[1]) && wanted))
-    if (!all[1]) return offers
-    const it = offer(taken, own === 'auto' && wanted)
-    return [{ ...it, name: 'auto', label: `${it.label} (${auto})` }, ...offers]
+    if (!all[1] || own !== 'auto') return offers
+    return [{ ...offer(taken, wanted), name: 'auto' }, ...offers.filter(({ name }) => name !== taken.name)]
   }
 
   /**

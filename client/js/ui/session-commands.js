@@ -53,7 +53,7 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session', 'i18n/voice'],
     { id: 'session.character', title: 'command.character', icon: 'spark', slash: 'instructions', when: idle, run: ({ actions }) => actions.branch('character') },
     { id: 'session.pause', title: 'command.pause', icon: 'hand', slash: 'pause', run: ({ actions }) => actions.branch('pause') },
     {
-      id: 'session.temporary', title: 'command.temporary', icon: 'clock', slash: 'temporary',
+      id: 'session.temporary', title: 'command.temporary', icon: 'clock', slash: 'temporary', menu: 'empty',
       run: ({ actions }) => {
         actions.newSession()
         actions.setTemporary(true)

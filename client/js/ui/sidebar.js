@@ -13,11 +13,11 @@ yaa.define('ui/sidebar', [
     const groups = h('div')
     const none = h('p.side-note', { hidden: true }, t('side.empty'))
     const scroll = h('div.side-list', null, none, groups)
-    const picking = selection(groups, scroll, draw)
+    /** @type {any} comes with the first selection */ let picking = null
     const find = searchField(groups, draw)
     const chips = chipRow(narrow)
     const server = serverButton(actions)
-    const onkeydown = (/** @type {KeyboardEvent} */ { key }) => key === 'Escape' && picking.end()
+    const onkeydown = (/** @type {KeyboardEvent} */ { key }) => key === 'Escape' && picking?.end()
     const el = h('nav.side', { id: 'side', 'aria-label': t('side.label'), onkeydown },
       h('div.side-head', null, h('p.side-name', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
@@ -40,13 +40,19 @@ yaa.define('ui/sidebar', [
       draw()
     }
 
+    /** @param {string} id the first of several */
+    async function select(id) {
+      picking ??= await commands.run('sessions.select', groups, scroll, draw)
+      picking?.begin(id)
+    }
+
     function draw() {
       if (!sessions.some((row) => fits(row, filter))) filter = ''
       find.el.hidden = !sessions.length
       none.hidden = sessions.length > 0
       chips.update({ rows: groups.hidden ? [] : sessions, filter })
-      picking.update(sessions.map((row) => row.id))
-      const rows = sessions.filter((row) => fits(row, filter)).map((row) => ({ ...row, picked: picking.has(row.id) }))
+      picking?.update(sessions.map((row) => row.id))
+      const rows = sessions.filter((row) => fits(row, filter)).map((row) => ({ ...row, picked: picking?.has(row.id) ?? null }))
       list(groups, grouped(rows), (group) => group.key, groupView)
     }
 
@@ -54,61 +60,11 @@ yaa.define('ui/sidebar', [
     function groupView(group) {
       const rows = h('ul')
       const inner = h('section', null, h('h2', null, t(group.key)), rows)
-      const make = () => rowView(actions, picking.begin)
+      const make = () => rowView(actions, select)
       return { el: inner, update: (/** @type {any} */ next) => list(rows, next.rows, (row) => row.id, make) }
     }
 
     return { el, update, search: find.focus }
-  }
-
-  /**
-   * Which sessions are selected, while some are; the bar under the list says what can be done with them.
-   * @param {any} groups holds the boxes @param {any} above the bar @param {() => void} draw
-   */
-  function selection(groups, above, draw) {
-    /** @type {Set<string> | null} */ let picked = null
-    /** @type {string[]} */ let all = []
-    /** @type {any} */ let bar = null
-    let anchor = ''
-    groups.addEventListener('click', (/** @type {any} */ event) => event.target.matches('input[type=checkbox]') && pick(event))
-
-    /** @param {string} id the first one */
-    async function begin(id) {
-      picked = new Set([id])
-      anchor = id
-      draw()
-      if (bar) return
-      bar = await commands.run('sessions.select', { all: () => all, set })
-      above.after(bar.el)
-      draw()
-    }
-
-    /** @param {string[] | null} ids null ends it */
-    function set(ids) {
-      picked = ids && new Set(ids)
-      if (!ids) bar?.el.remove()
-      if (!ids) bar = null
-      draw()
-    }
-
-    /** One more or one less; with Shift everything in between. @param {any} event */
-    function pick({ target, shiftKey }) {
-      const ids = [...groups.querySelectorAll('input[type=checkbox]')].map((box) => box.value)
-      const [from, to] = [ids.indexOf(anchor), ids.indexOf(target.value)].sort((a, b) => a - b)
-      const range = shiftKey && from >= 0 ? ids.slice(from, to + 1) : [target.value]
-      anchor = target.value
-      for (const id of range) picked?.[target.checked ? 'add' : 'delete'](id)
-      draw()
-    }
-
-    /** @param {string[]} ids of the sessions there are */
-    function update(ids) {
-      all = ids
-      if (picked) picked = new Set(ids.filter((id) => picked?.has(id)))
-      bar?.update([...picked ?? []])
-    }
-
-    return { begin, update, end: () => { if (picked) set(null) }, has: (/** @type {string} */ id) => (picked ? picked.has(id) : null) }
   }
 
   /** The field over the list; its results take the place of the list. @param {any} groups @param {() => void} draw */
@@ -284,7 +240,7 @@ yaa.define('ui/sidebar', [
     return { el, update }
   }
 
-  /** The line over the thread: the session's title, and what it has used so far. @param {import('./types').Actions} actions */
+  /** The line over the thread: the session's title, and what it has cost so far. @param {import('./types').Actions} actions */
   function headerView(actions) {
     const side = iconButton('panel', t('side.show'), { onclick: () => actions.toggleSide(), 'aria-controls': 'side' })
     const title = h('button.top-title', { type: 'button', title: t('session.rename'), onclick: rename })
@@ -303,20 +259,23 @@ yaa.define('ui/sidebar', [
       side.hidden = state.sideOpen
       attr(side, 'aria-expanded', state.sideOpen)
       fresh.hidden = state.sideOpen
-      heading.hidden = menu.hidden = !session.messages?.length
+      heading.hidden = !session.messages?.length
+      menu.disabled = heading.hidden && !commands.list().length // they come later
       const { total, prompt, completion, calls, cost_micro: cost, cost_unit: unit, ms } = ofSession(session)
-      text(meter, total ? [t('session.tokens', { n: total }), cost && money(cost, unit, language())].filter(Boolean).join(' · ') : '')
+      text(meter, cost ? money(cost, unit, language()) : '')
       const split = t('session.tokensTitle', { input: count(prompt), output: count(completion), calls })
       attr(meter, 'title', total ? [split, ms && t('session.time', { time: duration(ms) })].filter(Boolean).join('\n') : null)
     }
 
     /** What concerns the session as a whole is at both ends. */
     function entries() {
-      const all = commands.list().filter((one) => one.menu === 'session').map((one) => (
+      const begun = last.session.messages.length > 0
+      const kind = begun ? 'session' : 'empty'
+      const all = commands.list().filter((one) => one.menu === kind || one.id === 'palette').map((one) => (
         { label: commands.titleOf(one), icon: one.icon ?? 'chevron', danger: one.danger, action: () => commands.run(one.id) }
       ))
       const rest = all.filter(({ danger }) => !danger)
-      return [{ label: t('side.rename'), icon: 'pencil', action: rename }, ...rest, ...all.filter(({ danger }) => danger)]
+      return [...(begun ? [{ label: t('side.rename'), icon: 'pencil', action: rename }] : []), ...rest, ...all.filter(({ danger }) => danger)]
     }
 
     async function rename() {

@@ -171,7 +171,8 @@ export interface Command {
   slash?: string
   rest?: boolean
   /** is it in the menu of the open session? */
-  menu?: 'session'
+  /** That of a session with messages, or of an empty one. */
+  menu?: 'session' | 'empty'
   danger?: boolean
   /** only for other parts of the page */
   hidden?: boolean
@@ -410,7 +411,7 @@ declare global {
     }
     'ui/server-state': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
-      modelsOf(info: any, said: { name?: string; model_name?: string }, auto: string): Offer[]
+      modelsOf(info: any, said: { name?: string; model_name?: string }): Offer[]
       agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
     }
     'ui/commands': {

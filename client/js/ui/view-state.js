@@ -27,7 +27,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
     const said = session.config?.llm_api?.provider ?? settings.get('config')?.llm_api?.provider
       ?? { name: settings.get('provider') || 'auto', model_name: settings.get('model') }
     const provider = said.api_url || said.preset || said.name || 'auto'
-    const models = modelsOf(info, { ...said, name: provider }, t('compose.auto'))
+    const models = modelsOf(info, { ...said, name: provider })
     if (provider !== 'auto' && models.every((one) => one.name !== provider)) models.push({ name: provider, label: said.model_name || provider, demo: false })
     return {
       models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
