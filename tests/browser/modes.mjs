@@ -259,6 +259,18 @@ await main(async (walk, job) => {
     if (await page.$(OVERFLOW)) throw new Error("the card stays");
   });
 
+  await walk.step("tools that do not fit are offered in brief with one press", async () => {
+    await walk.press("New session", ".side button");
+    await page.select(".composer-bar select[aria-label=Model]", "tiny");
+    await send(walk, "bench tokens=4 delay_us=0");
+    await walk.sees(OVERFLOW, "tools that are offered take about");
+    await walk.press("Offer them in brief: the model asks for what it needs", `${OVERFLOW} button`);
+    await answered(walk, 4);
+    if (await page.$(OVERFLOW)) throw new Error("the card stays");
+    const brief = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.config.yaa.tool_detail);
+    if (brief !== true) throw new Error(`tool_detail is ${brief}`);
+  });
+
   await walk.step("left as it is", async () => {
     await walk.press("New session", ".side button");
     await page.select(".composer-bar select[aria-label=Model]", "small");

@@ -67,6 +67,8 @@ yaa.define('i18n/inspector-en', [], () => {
     'marker.unknown': 'Something this page does not know: {kind}',
 
     'largest.title': 'The largest messages',
+    'largest.tools': 'The {count} tools that are offered take about {n} tokens of it.',
+    'largest.brief': 'Offer them in brief: the model asks for what it needs',
     'largest.row': '{who}: {words} ({n} tokens)',
     'lens.lead': 'The history is never cut. This is what of each message the model is sent; the same marks stand beside the messages.',
     'lens.used': '{used} tokens used.',

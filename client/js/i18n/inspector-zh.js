@@ -67,6 +67,8 @@ yaa.define('i18n/inspector-zh', [], () => {
     'marker.unknown': '本页不认识的操作：{kind}',
 
     'largest.title': '最大的消息',
+    'largest.tools': '提供的 {count} 个工具约占其中 {n} 个词元。',
+    'largest.brief': '只简要提供工具：模型按需询问',
     'largest.row': '{who}：{words}（{n} 个词元）',
     'lens.lead': '历史从不删减。这里是每条消息实际发给模型的部分，消息左侧也有同样的标记。',
     'lens.used': '已用 {used} 个词元。',

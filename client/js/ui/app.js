@@ -265,7 +265,7 @@ yaa.define('ui/app', [
         marks: async (...about) => yaa.load('work').then(() => yaa.use('ui/work/call-marks').marksView(...about, server.info()), () => null),
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
-        largest: async (found) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, found), () => null),
+        largest: async (...about) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, ...about), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         api: () => server.api(), others: () => openInterrupts(app.current.session).length > 0, costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },

@@ -154,12 +154,12 @@ yaa.define('ui/question-cards', [
   }
 
   /**
-   * More than may be sent: the largest messages are named, to be opened.
+   * More than may be sent: what is large is named.
    * @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body}
    */
   function overflow(interrupt, answer, _call, does) {
     const holder = h('div')
-    does.largest?.(interrupt.largest).then((el) => el && holder.append(el))
+    does.largest?.(interrupt, () => answer({ continue: true })).then((el) => el && holder.append(el))
     const actions = h('div.ask-actions', null,
       button('fail.retry', '.primary', () => answer({ continue: true })), button('limit.stop', '.ghost', () => answer({ continue: false })),
       h('span.end', null, button('model.change', '.ghost', does.chooseModel)))

@@ -137,7 +137,7 @@ export interface Asking {
   /** what a call would change, drawn; null where names and values say it best. `of`: its session, if that is not open */
   picture?(tool: string, args: any, of?: Session): Promise<any>
   /** the messages that take the most room, to be opened */
-  largest?(found: any): Promise<any>
+  largest?(interrupt: any, again: () => void): Promise<any>
   limits(): void
   chooseModel(): void
   costUnit(): string

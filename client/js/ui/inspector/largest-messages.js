@@ -1,20 +1,33 @@
-// The largest messages of a request that does not fit, with a link to each.
+// What is large in a request that does not fit: the tools, which can be offered in brief, and messages, each with a link.
 
 yaa.define('ui/inspector/largest-messages', ['ui/dom', 'ui/inspector/i18n', 'ui/message'], ({ h }, { t, count }, { plainText }) => {
   const MAX_WORDS = 60
   const ROLES = ['user', 'assistant', 'tool', 'system']
 
   /**
-   * @param {import('../types').App} app @param {any} found the interrupt's [{id, role, tokens}]
+   * @param {import('../types').App} app @param {any} interrupt `largest` is [{id, role, tokens}] @param {() => void} again
    * @returns {any} nothing where none of them is here
    */
-  function largestView(app, found) {
-    const { messages } = app.current.session
-    const rows = (Array.isArray(found) ? found : []).flatMap((one) => {
+  function largestView(app, { largest, remedies }, again) {
+    const { messages, config } = app.current.session
+    const rows = (Array.isArray(largest) ? largest : []).flatMap((one) => {
       const message = messages.find(({ id }) => id !== undefined && id === one?.id)
       return message ? [h('li', null, row(app, message, one.tokens))] : []
     })
-    return rows.length ? h('ul.largest', { 'aria-label': t('largest.title') }, rows) : null
+    const tools = Array.isArray(remedies) && remedies.find((one) => one?.action === 'offer_fewer_tools')
+    return h('div', null,
+      tools && h('p', null, t('largest.tools', { count: count(Number(tools.count) || 0), n: count(Number(tools.tokens) || 0) }), ' ',
+        config?.yaa?.tool_detail ? null : h('button.link', { type: 'button', onclick: () => brief(app, again) }, t('largest.brief'))),
+      rows.length ? h('ul.largest', { 'aria-label': t('largest.title') }, rows) : null)
+  }
+
+  /** @param {import('../types').App} app @param {() => void} again */
+  async function brief(app, again) {
+    const done = await app.sessionStore.edit(app.current, (one) => {
+      one.config = { ...one.config, yaa: { ...one.config?.yaa, tool_detail: true } }
+      return true
+    })
+    if (done) again()
   }
 
   /** @param {import('../types').App} app @param {Message} message @param {any} tokens */
