@@ -38,6 +38,7 @@ from server.session import (
     events,
     prompt_texts,
     prompts,
+    reminders,
     run_record,
     schema,
 )
@@ -160,7 +161,7 @@ class Reference(unittest.TestCase):
             http_model.REQUEST_CHANGED,
             decoder.ANSWER_UNREAD,
             decoder.ANSWER_EMPTY,
-            decoder.CALL_UNREAD,
+            reminders.CALL_UNREAD,
         }
         self.assert_rows("session.md", "Warning", warnings)
 

@@ -38,7 +38,7 @@ from ..session.modes import (
     turn_answers,
 )
 from ..session.plan import failed_task
-from ..session.reminders import SUM_UP, progress
+from ..session.reminders import SUM_UP, asks_again, progress
 from ..session.skills import origin_of, refresh_note
 from ..session.workspace_run import outside_changes
 from . import workspace_steps
@@ -356,10 +356,10 @@ def stop_after_answer(session: Session, toolbox: Toolbox) -> Stop | None:
 def stop_after_text(session: Session, message: Message) -> Stop | None:
     """Return the stop after an answer without calls, or None if the run goes on.
 
-    It goes on after a progress report at a limit, and after an answer that misses the output
-    schema. An agent that must call `finish` waits for the user instead.
+    It goes on after a progress report at a limit, an answer that misses the output schema, and once
+    after an unread call. An agent that must call `finish` waits for the user instead.
     """
-    if message["id"] == session["run"].get("summary"):
+    if message["id"] == session["run"].get("summary") or asks_again(session, message):
         return None
     if (schema := output.schema_of(session)) is not None:
         value, wrong = output.read_output(message.get("content"), schema)

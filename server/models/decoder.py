@@ -19,6 +19,7 @@ from ..http.sse import EventTooLarge
 from ..json_types import Event, MessageMeta, RunWarning, Usage
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending_of
+from ..session.reminders import CALL_UNREAD
 from ..strict_json import LARGEST_COUNT, browser_safe
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
@@ -159,7 +160,7 @@ _SILENCE: dict[Ending, str] = {
 }
 
 # codes of `run.warnings`
-ANSWER_UNREAD, ANSWER_EMPTY, CALL_UNREAD = "answer_unread", "answer_empty", "call_unread"
+ANSWER_UNREAD, ANSWER_EMPTY = "answer_unread", "answer_empty"
 MOST_OF_NOTHING = 16  # tokens of an answer that is empty: its end mark, a blank line
 MARKED = "marks"  # reasoning.field of reasoning that the model marked in its text
 

@@ -1,7 +1,8 @@
 """Notes to the model beside the conversation, for one call: never stored, always the same. Pure.
 
-A run may continue after an answer in text: after a summary at a limit, or an answer that missed its
-schema. Providers expect a user message between two answers, and the note is that message.
+A run may continue after an answer in text: after a summary at a limit, an answer that missed its
+schema, or one with a call that could not be read. Providers expect a user message between two
+answers, and the note is that message.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from ..json_types import Message, Session
 from . import outcome
 
 GO_ON = "Go on."
+CALL_UNREAD = "call_unread"  # code of a warning at a message
+WRITE_JSON = (
+    "The call in your last message could not be read, so it was not run. Write it as this JSON and"
+    ' nothing else: {"name": "the tool", "arguments": {…}}'
+)
 SUM_UP = (
     "You have used all the steps of this run, and no tool can be called now. Say in a few sentences"
     " what is done, what you found, and what is still open."
@@ -59,7 +65,22 @@ _ADVICE = (
 )
 
 
+def asks_again(session: Session, message: Message) -> bool:
+    """Return whether this answer has a call that could not be read, the first one of the run."""
+    if not _has_unread_call(message):
+        return False
+    since = next((n for n, m in enumerate(reversed(session["messages"])) if m["role"] == "user"), 0)
+    return sum(map(_has_unread_call, session["messages"][-since:] if since else ())) == 1
+
+
+def _has_unread_call(message: Message) -> bool:
+    warnings = message.get("meta", {}).get("warnings", ())
+    return any(each.get("code") == CALL_UNREAD for each in warnings)
+
+
 def _behind(session: Session, message: Message) -> str:
+    if _has_unread_call(message):
+        return WRITE_JSON
     schema = outcome.schema_of(session)
     if schema is None or message.get("id") in (None, session["run"].get("summary")):
         return GO_ON

@@ -127,6 +127,19 @@ class Next(unittest.TestCase):
         self.assertEqual(made, before, "deciding changed the session")
         return found
 
+    def test_a_call_that_could_not_be_read_is_asked_for_once(self) -> None:
+        unread = [{"code": "call_unread", "message": "<|x|>"}]
+        made = [{"id": f"m{n}", "role": "assistant", "content": "<|x|>f"} for n in range(2)]
+        bad: list[Any] = [{**each, "meta": {"warnings": unread}} for each in made]
+        found = self.step(session([user("go"), bad[0]]))
+        self.assertIsInstance(found, CallModel)
+        self.assertIn('{"name": ', found.messages[-1]["content"])
+        for messages in ([bad[0], bad[1]], [bad[0], made[1]], [made[0]]):
+            with self.subTest(len(messages)):
+                self.assertIsInstance(self.step(session([user("go"), *messages])), Stop)
+        again = self.step(session([user("go"), *bad, user("again", "u2"), {**bad[0], "id": "m3"}]))
+        self.assertIsInstance(again, CallModel)
+
     def job(self, messages: list[Any], **more: Any) -> Any:
         """The single thing done about call c1."""
         claims = more.pop("begun", ())
