@@ -21,6 +21,8 @@ from .router import RequestContext
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
 FREE = 1 << 20  # bytes that gzip data may always expand to
 RATIO = 200  # highest ratio beyond FREE; sessions reach 5 to 50, empty data 1,000
+PIECE = 1 << 18  # bytes that are unpacked at once
+WIDEST = (0xF0, 0xF1, 0xF2, 0xF3, 0xF4)  # first bytes of characters that may take 4 bytes
 PLAIN = 8  # how many times as fast a plain text is decoded and counted than parsed: 1 ms/MB
 
 
@@ -56,21 +58,24 @@ async def read_object(
     _check_size(
         int(length) if length.isdigit() else 0, sizes
     )  # the limit of this key, checked before the body is read
-    data = await call.exchange.body()
-    _check_size(len(data), sizes)
+    sent = await call.exchange.body()
+    _check_size(len(sent), sizes)
+    data: bytes | bytearray = sent
     if coding in GZIP:
-        most = min(sizes.bytes, max(FREE, RATIO * len(data)))
-        call.exchange.hold(len(data) + most)
-        data = await offload(most, inflate, data, most)
+        most = min(sizes.bytes, max(FREE, RATIO * len(sent)))
+        call.exchange.hold(len(sent) + most + most // 8)  # what grows has some in reserve
+        data = await offload(most, inflate, sent, most)
     size = len(data)
-    call.exchange.hold(size + _text_size(data))
-    text, seen = await offload(size // PLAIN, _decode_counting, data, sizes.values)
+    text_size = _text_size(data)
+    call.exchange.hold(size + text_size)
+    work = size if text_size > 3 * size else size // PLAIN  # strings with wide ones are looked up
+    text, seen, strings = await offload(work, _decode_counting, data, sizes.values)
     if seen > sizes.values:
         detail = f"The body has {seen} JSON values; server.limits.max_values is {sizes.values}"
         raise Problem("body_too_large", detail)
     call.values = seen
+    kept = size + strings + PER_VALUE * seen
     del data  # of one without gzip the exchange keeps the bytes until it answers
-    kept = 2 * size + PER_VALUE * seen  # strings take about as much as their UTF-8
     call.exchange.hold(kept + sys.getsizeof(text))
     # One pattern of a schema may take as long to compile as all of a large document.
     call.size = max(len(text), LARGE) if '"pattern' in text else len(text)
@@ -104,37 +109,66 @@ def _check_size(size: int, sizes: BodyLimits) -> None:
         raise Problem("body_too_large", detail)
 
 
-def _text_size(data: bytes) -> int:
+def _text_size(data: bytes | bytearray) -> int:
     """Return the most bytes of memory that decoding UTF-8 takes.
 
     The rarest character decides how wide all are, and what was decoded before it is copied.
     """
     if data.isascii():
         return len(data)
-    return len(data) * (5 if any(lead in data for lead in b"\xf0\xf1\xf2\xf3\xf4") else 3)
+    return len(data) * (5 if any(lead in data for lead in WIDEST) else 3)
 
 
-def _decode_counting(data: bytes, max_values: int) -> tuple[str, int]:
-    """Return the text of a body and its number of JSON values, exact if above `max_values`."""
+def _decode_counting(data: bytes | bytearray, max_values: int) -> tuple[str, int, int]:
+    """Return the text of a body, its number of JSON values, and the most bytes of its strings.
+
+    The number is exact if above `max_values`.
+    """
     text = strict_json.decode(data)
-    return text, strict_json.count_values(text, max_values)
+    return text, strict_json.count_values(text, max_values), strings_size(data, text)
 
 
-def inflate(data: bytes, limit: int) -> bytes:
+def strings_size(data: bytes | bytearray, text: str) -> int:
+    """Return the most bytes that the strings of a JSON text take, with its numbers.
+
+    The widest character of a string decides whether each takes 1, 2 or 4 bytes. Strings with one
+    of 4 are looked up, since most texts have such a character somewhere.
+    """
+    width = sys.getsizeof(text) // max(1, len(text))
+    total = len(text) * min(2, width)
+    if width > 2:
+        data = data.replace(b'\\"', b"__")
+        for lead in WIDEST:
+            at = data.find(lead)
+            while at >= 0:
+                end = data.find(b'"', at)
+                total += 2 * (end - data.rfind(b'"', 0, at))
+                at = data.find(lead, end) if end >= 0 else end
+    return min(total, width * len(text))
+
+
+def inflate(data: bytes, limit: int) -> bytearray:
     """Return decompressed gzip data, at most `limit` bytes. Raises Problem.
 
-    Exactly one gzip member is accepted: a chain of empty ones would cost time without output.
+    Exactly one gzip member is accepted: a chain of empty ones would cost time without output. It is
+    unpacked in pieces, since zlib needs twice the memory of what it unpacks at once.
     """
-    decoder = zlib.decompressobj(wbits=31)
+    decoder, plain = zlib.decompressobj(wbits=31), bytearray()
     try:
-        plain = decoder.decompress(data, limit + 1)
+        for start in range(0, len(data), PIECE):
+            if decoder.eof:
+                break
+            rest = data[start : start + PIECE]
+            while len(plain) <= limit and (piece := decoder.decompress(rest, PIECE)):
+                plain += piece
+                rest = decoder.unconsumed_tail
     except zlib.error:
         raise Problem("bad_request", "The body is not valid gzip") from None
     if len(plain) > limit:
         allowed = f"server.limits.max_request_size, and {RATIO} times what was sent or {FREE} bytes"
         detail = f"Unpacked, the body is larger than {limit} bytes: at most {allowed}"
         raise Problem("body_too_large", detail)
-    if not decoder.eof or decoder.unused_data:
+    if not decoder.eof or decoder.unused_data or len(data) - start > PIECE:
         raise Problem("bad_request", "The body must be exactly one gzip stream")
     return plain
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import time
 import tracemalloc
 import unittest
 import zlib
+from typing import Any
 
-from server.api.body import FREE, RATIO, check_fields, inflate
+from server.api.body import FREE, RATIO, check_fields, inflate, strings_size
 from server.errors import Problem
 from server.http.parser import ProtocolError
 from server.strict_json import PER_VALUE
@@ -82,7 +84,45 @@ class Refusing(Case):
                 self.assertEqual(self.agent.runs, [])
 
 
+def strings_of(value: Any) -> list[str]:
+    """Return the strings of a list of strings and objects of them."""
+    if isinstance(value, str):
+        return [value]
+    return [each for inner in value for each in strings_of(inner)]
+
+
 class Budgets(Case):
+    def test_strings_are_counted_as_wide_as_they_are(self) -> None:
+        """One character of four bytes makes all of its string four bytes wide."""
+        wide, much = "\U0001f600", 200_000
+        for name, value in (
+            ("narrow", ["a" * much]),
+            ("wide", [wide * much]),
+            ("wide at last", ["a" * much + wide]),
+            ("wide at first", [wide + "a" * much]),
+            ("between quotes", ['"' * much + wide + '"' * much]),
+            ("after a backslash", ["a" * much + '\\"' + wide, "b"]),
+            ("of two bytes", ["a" * much + "\u6f22"]),
+            ("one of many", [wide, *("a" * 1000 for _ in range(much // 1000))]),
+            ("the highest", ["a" * much + "\U0010ffff"]),
+        ):
+            data = json.dumps(value, ensure_ascii=False).encode()
+            text = data.decode()
+            held = sum(sys.getsizeof(each) - 80 for each in strings_of(value))
+            counted = strings_size(data, text)
+            with self.subTest(name):
+                self.assertGreaterEqual(counted, held)
+                if name != "one of many":
+                    self.assertLess(counted, 2.1 * held)
+
+    def test_what_is_unpacked_takes_its_size_once(self) -> None:
+        packed = gzip.compress(b"some words " * 1_000_000, 1)
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        plain = inflate(packed, 1 << 30)
+        peak = tracemalloc.get_traced_memory()[1]
+        self.assertLess(peak, 1.25 * len(plain) + (1 << 20))
+
     def test_values(self) -> None:
         for body, status in (
             (b'{"ext": {"a": [' + b"1," * 90 + b"1]}}", 200),
@@ -185,8 +225,9 @@ class Gzip(Case):
             with self.subTest(size=size), self.assertRaises(Problem):
                 inflate(packed[:size], 100)
         self.assertEqual(inflate(packed, 16), b'{"some": "text"}')
-        with self.assertRaises(Problem):
-            inflate(packed, 15)
+        for data, limit in ((packed, 15), (packed + bytes(1_000_000), 16)):
+            with self.assertRaises(Problem):
+                inflate(data, limit)
 
 
 SCHEMA = {

@@ -158,6 +158,7 @@ def scarce() -> Iterator[Scarce]:
         control = Path(folder) / "control"
         command = [sys.executable, "-m", "tests.chaos.scarce_server", str(control)]
         with Yaa(CONFIG, command=command) as yaa:
+            Api(yaa.url).request("GET", "/health")  # after that it has said all about its start
             yield Scarce(yaa, control)
 
 
