@@ -51,9 +51,18 @@ test('what a group did', () => {
     item([call('write_file', { args: { path: 'a' } }), call('edit_file', { args: { path: 'a' } })]),
     item([call('toString', { error: true, ms: NaN }), call('shell', { state: 'denied', error: true })]),
   ])
-  assert.deepStrictEqual(counts, [['read', 2], ['changed', 1], ['ran', 3], ['called', 1]])
+  assert.deepStrictEqual(counts, [['read', 2], ['changed', 1], ['ran', 2]])
   assert.deepStrictEqual(failed.map(({ call: { function: { name } } }) => name), ['shell', 'toString'])
   assert.deepStrictEqual([denied, ms], [1, 1300])
+})
+
+test('what failed or was denied is not counted as done', () => {
+  const bad = { error: true }
+  const all = [call('write_file', { args: { path: 'a' }, ...bad }), call('read_file', { args: { path: 'b' }, ...bad }), call('edit_file', { args: { path: 'c' }, state: 'denied', ...bad }), call('other', bad), call('shell', { state: 'skipped', ...bad })]
+  const { counts, failed, denied } = summaryOf([item(all)])
+  assert.deepStrictEqual([counts, failed.length, denied], [[], 3, 2])
+  const once = summaryOf([item([call('write_file', { args: { path: 'a' }, ...bad }), call('write_file', { args: { path: 'a' } })])])
+  assert.deepStrictEqual(once.counts, [['changed', 1]])
 })
 
 test('calls that make no sense are counted all the same', () => {

@@ -59,7 +59,7 @@ yaa.define('core/call-groups', [], () => {
   }
 
   /**
-   * What a group did.
+   * What a group did. A call that was denied did nothing, and one that failed only counts where it ran a program.
    * @param {readonly any[]} items of a group
    * @returns {{counts: [kind: string, n: number][], failed: CallItem[], denied: number, ms: number}} `ms`: of models and tools, without waiting for a person
    */
@@ -72,10 +72,13 @@ yaa.define('core/call-groups', [], () => {
       for (const one of calls) {
         const name = one.call.function.name
         const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : 'called'
-        const known = seen.get(kind) ?? new Set()
-        seen.set(kind, known.add((OF_FILES.has(kind) && pathOf(one)) || `#${n++}`))
-        if (one.entry?.state === 'denied' || one.entry?.state === 'skipped') denied++
-        else if (hasFailed(one.result)) failed.push(one)
+        const [stopped, wrong] = [one.entry?.state === 'denied' || one.entry?.state === 'skipped', hasFailed(one.result)]
+        if (stopped) denied++
+        else if (wrong) failed.push(one)
+        if (!stopped && (!wrong || kind === 'ran')) {
+          const known = seen.get(kind) ?? new Set()
+          seen.set(kind, known.add((OF_FILES.has(kind) && pathOf(one)) || `#${n++}`))
+        }
         tools = Math.max(tools, time(one.result?.result?.duration_ms))
       }
       ms += time(message.meta?.ms) + tools

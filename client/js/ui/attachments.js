@@ -22,18 +22,26 @@ yaa.define('ui/attachments', [
     const note = h('p.tray-note', { hidden: true, role: 'status' })
     const el = h('div', null, chips, note)
 
-    /** @param {File[]} files */
+    /** @param {File[]} files @returns {Promise<() => void>} takes them out again */
     async function add(files) {
+      /** @type {Attached[]} */ const added = []
       /** @type {Set<string>} */ const refused = new Set()
       for (const file of files) {
         const full = all.length >= LIMITS.files
         // a folder, or a file that has gone meanwhile
         const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(app, file).catch(() => t('attach.unread', { name: file.name }))
         if (typeof made === 'string') refused.add(made)
-        else all = [...all, made]
+        else {
+          added.push(made)
+          all = [...all, made]
+        }
         changed()
       }
       if (refused.size) refuse([...refused])
+      return () => {
+        all = all.filter((one) => !added.includes(one))
+        changed()
+      }
     }
 
     /** @param {string} key */

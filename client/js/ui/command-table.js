@@ -1,7 +1,7 @@
 // The table of the app's commands, for the palette, the slash menu, the keys and the cheat sheet. A row holds a name and
 // how to start; the code that does the work is loaded on first use.
 
-yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-commands', 'css/dialogs'], ({ register }) => {
+yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-commands', 'css/dialogs'], ({ register }, _, { COMMANDS: ofSession }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
 
@@ -104,6 +104,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
   ]
 
-  for (const command of COMMANDS) register(command)
+  // the palette lists them so: what changes a message is not the first
+  for (const command of [...COMMANDS, ...ofSession]) register(command)
   return {}
 })

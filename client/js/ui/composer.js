@@ -204,12 +204,12 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       send()
     }
 
-    /** One after the other. @param {File[]} files */
+    /** One after the other. @param {File[]} files @returns {Promise<any>} what takes them out again */
     async function attach(files) {
       const id = current
       const taken = coming.then(() => take(id, files))
       coming = taken.catch(() => {})
-      await taken
+      return taken
     }
 
     /** @param {string} id of the draft @param {File[]} files */
@@ -218,7 +218,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       trays.set(id, tray)
       if (id === current) form.prepend(tray.el)
       if (files.length) area.focus()
-      await tray.add(files)
+      return tray.add(files)
     }
 
     /** @param {ClipboardEvent} event */

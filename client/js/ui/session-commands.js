@@ -1,7 +1,7 @@
 // The commands of the open session: branches, limits, continuing. They work on the focused message, else on the last one
 // they fit.
 
-yaa.define('ui/session-commands', ['ui/commands', 'core/session', 'i18n/voice'], ({ register }, { siblings }) => {
+yaa.define('ui/session-commands', ['core/session', 'i18n/voice'], ({ siblings }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
 
@@ -61,6 +61,5 @@ yaa.define('ui/session-commands', ['ui/commands', 'core/session', 'i18n/voice'],
     },
   ]
 
-  for (const command of COMMANDS) register(command)
-  return {}
+  return { COMMANDS }
 })
