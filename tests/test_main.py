@@ -220,6 +220,7 @@ class Serving(Case):
         """As a copy, to a person at a terminal, whose own keys are the only ones."""
         project = self.folder / "my project"
         project.mkdir()
+        project.chmod(0o777)  # if tools run as another user, changes are applied by that one
         self.home.mkdir(mode=0o700)
         other = {"providers": {}, "folders": {"my project": {"path": "/srv", "mode": "read"}}}
         keys = {"api_keys": ["canary-key-1-long"], "home_key": True}

@@ -45,8 +45,9 @@ def folder_access(_context: object, mode: str) -> str:
         os.listdir()  # noqa: PTH208
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    if mode == "write" and not os.access(".", os.W_OK | os.X_OK):
-        return "may not be written"
+    if mode != "read" and not os.access(".", os.W_OK | os.X_OK):
+        text = "may not be written"
+        return text if mode == "write" else f"{text}, so changes to its copy could not be applied"
     if mode == "read":
         canary = Path(f".yaa-{secrets.token_hex(8)}")
         with contextlib.suppress(OSError):

@@ -69,7 +69,7 @@ async def try_folders(run: Run, places: Places, run_as: int) -> None:
         if places.folders.reason(folder):
             continue
         with own_folder(places.workspaces) as own:
-            files = Mount(WORKSPACE, str(folder.path), folder.mode == "write")
+            files = Mount(WORKSPACE, str(folder.path), folder.mode != "read")
             job = Job(where, {"mode": folder.mode}, None, LIMITS)
             try:
                 reason = str(await _result(run, job, (files, Mount(SESSION, own, own=True))))

@@ -17,7 +17,7 @@ function open({ search = '?folder=proj', folders = [{ name: 'proj', mode: 'overl
   })
   const read = (name) => vm.runInContext(fs.readFileSync(path.join(JS, `${name}.js`), 'utf8'), context)
   read('kernel')
-  context.yaa.define('ui/dom', [], () => ({ h, icon: () => null }))
+  context.yaa.define('ui/dom', [], () => ({ h, icon: () => null, text: (el, words) => { el.said = words } }))
   context.yaa.define('ui/files/i18n', [], () => ({ t: (key, { name } = {}) => `${key} ${name ?? ''}` }))
   context.yaa.define('core/file-names', [], () => ({ visible: String }))
   context.yaa.define('ui/files/session-files', [], () => ({ foldersOf: () => folders, folderOf: (app) => app.current.session.workspace?.folder ?? '' }))
@@ -31,9 +31,15 @@ function open({ search = '?folder=proj', folders = [{ name: 'proj', mode: 'overl
 test('a folder is asked about where it is there and nothing was said', () => {
   const rows = [
     [{}, 1], [{ search: '' }, 0], [{ search: '?folder=other' }, 0], [{ folders: [] }, 0], [{ messages: [{ id: 'u' }] }, 0],
-    [{ folders: [{ name: 'proj', available: false }] }, 0],
   ]
   for (const [given, count] of rows) assert.strictEqual(open(given).shown().length, count, JSON.stringify(given))
+})
+
+test('why a folder cannot be used is said in the place of the question', () => {
+  const [said] = open({ folders: [{ name: 'proj', available: false, reason: 'It may not be written' }] }).shown()
+  assert.deepStrictEqual([said.inside[1].said, said.inside[2].hidden], ['It may not be written', true])
+  const [asks] = open().shown()
+  assert.deepStrictEqual([asks.inside[1].said, asks.inside[2].hidden], ['folder.offer proj', false])
 })
 
 test('a yes takes it, a no takes nothing, and neither asks again', () => {

@@ -205,13 +205,23 @@ class Modes(Case):
         self.assertEqual(len(self.runner.places.folders.problems()), 2)
 
     async def test_a_folder_that_its_user_may_not_write(self) -> None:
-        (self.base / "project").chmod(0o555)
+        """Nothing could be written into it, or applied to it: that is said before any work."""
+        cases = {"project": "may not be written", "big": "its copy could not be applied"}
+        for name in cases:
+            (self.base / name).chmod(0o555)
+        before = {name: sorted((self.base / name).iterdir()) for name in cases}
         await self.open()
-        reason = self.runner.places.folders.info()[1].get("reason", "")
-        self.assertIn("may not be written", str(reason))
-        if os.geteuid() == 0:
-            self.assertIn("server.sandbox.run_as", str(reason))
-        self.assertEqual([path.name for path in (self.base / "project").iterdir()], ["file"])
+        about = {each["name"]: each for each in self.runner.places.folders.info()}
+        for name, words in cases.items():
+            with self.subTest(name):
+                reason = str(about[name].get("reason"))
+                self.assertIn(words, reason)
+                if os.geteuid() == 0:
+                    self.assertIn("server.sandbox.run_as", reason)
+                with self.assertRaises(Problem) as caught:
+                    self.workspaces.get("", "s1", name)
+                self.assertEqual(caught.exception.code, "folder_missing")
+                self.assertEqual(sorted((self.base / name).iterdir()), before[name])
 
 
 class Requests(Case):

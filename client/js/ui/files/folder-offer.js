@@ -1,12 +1,13 @@
 // The folder that yaa was started in: its name is in the address (`?folder=`). It is asked about before it is used.
 
-yaa.define('ui/files/folder-offer', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h, icon }, { t }, files, { visible }) => {
+yaa.define('ui/files/folder-offer', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h, icon, text }, { t }, files, { visible }) => {
   /** @param {import('../types').CommandContext} context @param {(name: string) => any} choose */
   function start({ app, actions }, choose) {
     const name = new URLSearchParams(location.search).get('folder')
     if (!name) return
-    const el = h('div.note.folder-offer', { hidden: true }, icon('folder'), h('span', null, t('folder.offer', { name: visible(name) })),
-      h('button.button.small.primary', { type: 'button', onclick: () => end(true) }, t('folder.offerYes')),
+    const words = h('span')
+    const yes = h('button.button.small.primary', { type: 'button', onclick: () => end(true) }, t('folder.offerYes'))
+    const el = h('div.note.folder-offer', { hidden: true }, icon('folder'), words, yes,
       h('button.button.small', { type: 'button', onclick: () => end(false) }, t('folder.offerNo')))
 
     /** @param {boolean} takes */
@@ -19,8 +20,10 @@ yaa.define('ui/files/folder-offer', ['ui/dom', 'ui/files/i18n', 'ui/files/sessio
     }
 
     function update() {
-      const there = files.foldersOf(app).some((/** @type {any} */ one) => one.name === name && one.available !== false)
-      el.hidden = !there || app.current.session.messages.length > 0 || files.folderOf(app) === name
+      const folder = files.foldersOf(app).find((/** @type {any} */ one) => one.name === name)
+      yes.hidden = folder?.available === false
+      text(words, yes.hidden ? folder?.reason ?? '' : t('folder.offer', { name: visible(String(name)) }))
+      el.hidden = !folder || app.current.session.messages.length > 0 || files.folderOf(app) === name
       if (!el.hidden && !el.isConnected) document.querySelector('.foot .notes')?.prepend(el)
     }
 
