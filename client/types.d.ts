@@ -428,6 +428,7 @@ interface Modules {
     covers(text: string, pattern: string): boolean
     isPlain(text: string): boolean
   }
+  'core/large-session': { pictures(session: Session): { n: number; bytes: number }; leaveOut(session: Session): void }
   'core/message-edits': {
     fork(session: Session, id: string): boolean
     retry(session: Session, id: string): boolean

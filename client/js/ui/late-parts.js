@@ -8,7 +8,7 @@ yaa.define('ui/late-parts', [], () => {
   function start(context, shared, idle) {
     const { app, more = async () => {} } = context
     const { standalone, sessionStore, store } = app
-    idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
+    idle(() => Promise.all([more(), yaa.load('session-defaults')]).then(() => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/large-session', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) }, console.warn))
     if (!standalone) idle(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]).then(() => yaa.use('ui/storage-notices').start(), console.warn))
     idle(() => yaa.load('work').then(() => yaa.use('ui/work/launcher').start(context), console.warn))
     idle(() => yaa.load('workspace').then(() => { for (const name of ['files', 'skills']) yaa.use(`ui/${name}/launcher`).start(context) }, console.warn))

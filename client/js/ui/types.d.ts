@@ -389,6 +389,7 @@ declare global {
     }
     'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[]; versionRemark(server: ServerState): Remark[]; VERSION: string }
     'ui/run-announcement': { announce(entry: Entry): void }
+    'ui/large-session': { start(context: CommandContext): void; isTooLarge(entry: Entry): boolean }
     'ui/wait-line': { start(context: CommandContext): void; waitText(wait: any, passed: number): string }
     'ui/status-line': {
       statusLine(entry: Entry): Line | null
