@@ -47,6 +47,9 @@ PARTS = (
     Part("bad line", "-m tests.browser.bad_line chromium --walk --seconds 120 --seed {turn}"),
     Part("two tabs", "node --test tests/client/two-tabs.test.js",
          {"STORIES": "3000", "SEED": "{turn}"}),
+    *(Part(f"two tabs, {each}",
+           f"-m tests.browser.test_tab_stories {each} --stories 100 --seed {{turn}}")
+      for each in ("chromium", "firefox")),
     Part("bench", "-m tests.bench"),
 )  # fmt: skip
 

@@ -83,7 +83,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
     /** Another tab wrote: what is open here and not running is read again. @param {any} message */
     async function hear(message) {
       if (message?.removed) removed.add(message.removed)
-      if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
+      if (message?.who && entries.get(message.who)?.locked) channel.send({ changed: [message.who], running: true })
       const waited = message?.later && entries.get(message.later)
       if (waited?.locked) await beside(waited)
       else if (waited) await settle(waited, true)
@@ -92,6 +92,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
       await refresh()
       for (const id of message.changed) {
         /** @type {Entry | undefined} */ const entry = entries.get(id)
+        if (entry && isActive(entry) && !entry.locked) entry.elsewhere ||= message.running
         if (entry && !isActive(entry)) {
           entry.elsewhere = message.running
           entry.mirrored &&= message.running

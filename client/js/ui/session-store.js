@@ -6,7 +6,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
   const RUNNING = 'yaa.running'
   /** Events that change more than the thread. */
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
-  const [TRIES, MOMENT_MS] = [5, 40] // another tab may only store something
+  const [TRIES, MOMENT_MS] = [50, 40] // another tab may only store something; one with a run answers
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
   const LATE = ['takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'hear']
   const begun = () => ({ ...BEGUN, since: Date.now() })
@@ -39,6 +39,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       turns.set(id, new Promise((resolve) => { over = resolve }))
       const take = () => lock.acquire(`session ${id}`)
       let release = await take()
+      if (!release) channel.send({ who: id })
       for (let n = 0; !release && n < TRIES && !entries.get(id)?.elsewhere; n++) {
         await new Promise((resolve) => { setTimeout(resolve, MOMENT_MS) })
         release = await take()
