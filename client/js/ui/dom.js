@@ -139,7 +139,8 @@ yaa.define('ui/dom', [], () => {
     /** @type {Map<string, View>} */
     const after = new Map()
     items.forEach((item, index) => {
-      const key = keyOf(item, index)
+      let key = keyOf(item, index)
+      while (after.has(key)) key += ' ' // of two with one key each has its view
       const known = before.get(key)
       const view = known ?? make(item)
       before.delete(key)

@@ -140,9 +140,10 @@ yaa.define('ui/sidebar', [
     const pinned = sessions.filter((row) => row.pinned)
     /** @type {{key: string, rows: any[]}[]} */ const groups = pinned.length ? [{ key: 'side.pinned', rows: pinned }] : []
     for (const row of sessions.filter((one) => !one.pinned)) {
-      const key = String(starts.find(([, from]) => row.updated >= from)?.[0])
-      if (groups.at(-1)?.key !== key) groups.push({ key, rows: [] })
-      groups.at(-1)?.rows.push(row)
+      const key = String(starts.find(([, from]) => row.updated >= from)?.[0] ?? 'side.older')
+      const group = groups.find((one) => one.key === key)
+      if (group) group.rows.push(row)
+      else groups.push({ key, rows: [row] })
     }
     return groups
   }
