@@ -19,7 +19,7 @@ yaa.define('css/settings', ['ui/dom'], ({ css }) => css`
     grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
   }
   .panel h3 { font-size: var(--t4); }
-  .panel > .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
+  .panel .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
   .grid-2 {
     display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4);
     align-items: start;

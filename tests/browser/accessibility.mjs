@@ -25,7 +25,7 @@ await main(async (walk, job) => {
   const SCREENS = {
     ...Object.fromEntries(TABS.map((name) => [`settings, ${name}`, async () => {
       await tab(name);
-      await page.waitForFunction((wanted) => document.querySelector(`dialog[open] [data-tab=${wanted}][aria-selected=true]`), {}, name);
+      await page.waitForFunction((wanted) => document.querySelector(`dialog[open] :is([data-tab=${wanted}][aria-selected=true], [data-part=${wanted}][open])`), {}, name);
       if (name === "storage") await page.waitForSelector("dialog[open] section h3");
       if (name === "server") await page.waitForSelector("dialog[open] .servers li");
       if (name === "limits") await heard(page, "at most 1,000 at this server");

@@ -208,7 +208,7 @@ await main(async (walk, job) => {
     await walk.press("Show sessions", ".top button");
     await walk.press("Settings", "#side button");
     await walk.sees(`${DIALOG} .servers li`, "in use");
-    await walk.press("Storage", `${DIALOG} [role=tab]`);
+    await walk.press("This browser", `${DIALOG} [role=tab]`);
     await walk.sees(DIALOG, "This page is one saved session, and stores nothing in this browser.");
     await escape(page);
     // In Chromium every page from disk shares one storage, in Firefox this one has its own.

@@ -84,8 +84,10 @@ await main(async (walk, job) => {
   });
 
   await walk.step("by keys: the last tab of the settings is the server's", async () => {
-    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("server"));
-    await page.waitForSelector(`${DIALOG} [data-tab=server][aria-selected=true]`);
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("model"));
+    await page.waitForSelector(`${DIALOG} [data-tab=model][aria-selected=true]`);
+    const tabs = await page.$$eval(`${DIALOG} [role=tab]`, (all) => all.map((one) => one.dataset.tab));
+    if (tabs.length !== 5) throw new Error(tabs.join());
     await page.keyboard.press("ArrowUp");
     await page.waitForSelector(`${DIALOG} [data-tab=host][aria-selected=true]`);
     await page.waitForSelector(part("providers"), { visible: true });
@@ -205,7 +207,7 @@ await main(async (walk, job) => {
     await walk.sees("[popover], .toast", "Ask its owner");
     await walk.shot("14-guest");
     await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("host"));
-    await page.waitForSelector(`${DIALOG} [data-tab=server][aria-selected=true]`);
+    await page.waitForSelector(`${DIALOG} [data-tab=model][aria-selected=true]`);
     const shown = await page.$eval(`${DIALOG} [data-tab=host]`, (el) => el.getClientRects().length);
     if (shown) throw new Error("the tab is there");
     if (await page.$(part("providers"))) throw new Error("the panel is there");

@@ -246,7 +246,7 @@ await main(async (walk, job) => {
     await tab(walk, "config");
     await page.waitForSelector(field("/llm_api/provider/api_url"), { visible: true });
     await walk.sees(`${field("/llm_api/provider/api_url")} .label`, "地址");
-    await page.focus(".config-group:nth-of-type(2) > summary");
+    await page.focus(".later .config-group:nth-of-type(2) > summary");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
     await page.waitForFunction(() => document.activeElement?.closest(".config-field"));
@@ -269,7 +269,7 @@ await main(async (walk, job) => {
 
 async function tab(walk, name) {
   await walk.page.evaluate((wanted) => yaa.use("ui/commands").context().actions.openSettings(wanted), name);
-  await walk.page.waitForSelector(`dialog[open] [data-tab=${name}][aria-selected=true]`);
+  await walk.page.waitForSelector(`dialog[open] :is([data-tab=${name}][aria-selected=true], [data-part=${name}][open])`);
   await walk.rest();
 }
 

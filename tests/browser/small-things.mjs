@@ -146,6 +146,35 @@ await main(async (walk, job) => {
     await page.waitForSelector("dialog[open]", { hidden: true });
   });
 
+  await walk.step("a long text that is pasted is a file, or stays text if that is meant; a short one is typed", async () => {
+    await page.evaluate(() => { yaa.use("ui/commands").run("session.new"); });
+    const paste = (text) => page.evaluate((words) => {
+      const area = document.querySelector("form.composer textarea");
+      const event = Object.assign(new Event("paste", { bubbles: true, cancelable: true }));
+      const data = new DataTransfer();
+      data.setData("text/plain", words);
+      Object.defineProperty(event, "clipboardData", { value: data });
+      area.focus();
+      area.dispatchEvent(event);
+      return event.defaultPrevented;
+    }, text);
+    expect(await paste("line\n".repeat(99)), false, "100 lines are typed");
+    expect(await paste("line\r\n".repeat(150)), true, "151 lines");
+    await walk.sees(".tray", "pasted.txt");
+    await walk.sees(".toast", "has 151 lines and is attached");
+    await walk.press("As text instead", ".toast button");
+    await page.waitForFunction(() => document.querySelector("form.composer textarea").value.split("\n").length === 151 && !document.querySelector(".tray li"));
+    await page.$eval("form.composer textarea", (area) => { area.value = ""; area.dispatchEvent(new Event("input", { bubbles: true })); });
+  });
+
+  await walk.step("the palette begins with nothing that changes a message", async () => {
+    await put(page, said("for the palette", [user, { id: "a1", role: "assistant", content: "Yes." }]));
+    await page.evaluate(() => { yaa.use("ui/commands").run("palette"); });
+    await walk.sees(".palette[open] [role=option]", "New session");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog[open]", { hidden: true });
+  });
+
   await walk.step("how long one call may take is set beside the other limits", async () => {
     await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("limits"));
     await walk.sees("dialog[open] .grid-2 .field:last-child", "at most 3,600 at this server");

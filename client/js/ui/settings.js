@@ -1,10 +1,14 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'i18n/settings', 'i18n/config-form', 'css/dialogs'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'i18n/settings', 'i18n/config-form', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
-  /** `host`: the settings of the server itself, which only its owner sees. */
-  const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage', 'host']
+  /**
+   * The parts of each tab: the first is in sight, the others are folded. `host`: the settings of the server itself, which
+   * only its owner sees.
+   * @type {Record<string, string[]>}
+   */
+  const TABS = { model: ['model', 'limits', 'config'], tools: ['tools'], look: ['look'], storage: ['storage', 'server'], host: ['host'] }
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
     ['wall_s', 'callTime'], // of one call of a tool
@@ -24,18 +28,28 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const tab = (/** @type {string} */ name) => (
       h('button', { type: 'button', role: 'tab', 'data-tab': name, onclick: () => choose(name) }, t(`settings.${name}`))
     )
-    const tabs = h('div.tabs', { role: 'tablist', 'aria-labelledby': heading, onkeydown }, TABS.map(tab))
+    const tabs = h('div.tabs', { role: 'tablist', 'aria-labelledby': heading, onkeydown }, Object.keys(TABS).map(tab))
     const close = iconButton('x', t('settings.close'), { onclick: () => el.close() })
     const el = h('dialog.dialog', { 'aria-labelledby': heading, closedby: 'any', onclose: () => actions.draw() },
       h('header.dialog-head', null, h('h2', { id: heading }, t('settings.title')), close),
       h('div.dialog-body', null, tabs, panel))
+    /** The folded parts, by name. @type {Record<string, any>} */ const folds = {}
+    const boxes = Object.fromEntries(Object.entries(TABS).map(([name, [first, ...rest]]) => [name, h('div.group', null, panels[first].el, rest.map(fold))]))
     /** @type {any} */ let last = null
     let current = ''
     let owns = false
 
     /** @param {string} name */
-    function choose(name) {
-      current = name
+    function fold(name) {
+      const ontoggle = () => last && update(last)
+      folds[name] = h('details.config-group', { 'data-part': name, ontoggle },
+        h('summary', null, icon('chevron', 'chevron'), h('span', null, t(`settings.${name}`))), h('div.config-fields', null, panels[name].el))
+      return folds[name]
+    }
+
+    /** @param {string} part or a tab */
+    function choose(part) {
+      const name = current = String(Object.keys(TABS).find((one) => TABS[one].includes(part)))
       for (const tab of tabs.children) {
         const on = tab.dataset.tab === name
         attr(tab, 'aria-selected', on)
@@ -43,9 +57,11 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
         if (on) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' })
       }
       attr(panel, 'aria-label', t(`settings.${name}`))
-      fill(panel, panels[name].el)
+      fill(panel, boxes[name])
       panel.scrollTop = 0
+      if (folds[part]) folds[part].open = true
       if (last) update(last)
+      folds[part]?.scrollIntoView()
     }
 
     /** @param {KeyboardEvent} event */
@@ -53,7 +69,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key]
       if (!step) return
       event.preventDefault()
-      const offered = TABS.filter((name) => name !== 'host' || owns)
+      const offered = Object.keys(TABS).filter((name) => name !== 'host' || owns)
       choose(offered[(offered.indexOf(current) + step + offered.length) % offered.length])
       tabs.querySelector('[aria-selected="true"]').focus()
     }
@@ -64,14 +80,14 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       if (!el.open) return
       owns = state.info?.owner === true
       tabs.lastChild.hidden = !owns
-      if (current === 'host' && !owns) return choose('server')
-      panels[current].update(state)
+      if (current === 'host' && !owns) return choose('model')
+      for (const name of TABS[current]) if (folds[name]?.open !== false) panels[name].update(state)
     }
 
     /** @param {string} [name] */
     function show(name) {
       if (!el.open) el.showModal()
-      choose(name ?? (current || 'server'))
+      choose(name ?? (last?.server.failure ? 'server' : current || 'model'))
       tabs.querySelector('[aria-selected="true"]').focus()
     }
 
