@@ -128,19 +128,24 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
 
 
+def _terminal_folder(options: argparse.Namespace) -> Path:
+    """Return the folder that a person at a terminal starts the server in, / for none."""
+    if not options.command and sys.stdin.isatty() and sys.stdout.isatty():
+        with suppress(OSError, RuntimeError, ConfigError):
+            return expand_path(".", "--home").resolve()
+    return Path("/")
+
+
 def _offered_folder(options: argparse.Namespace) -> Path:
     """Return the folder that the page may offer, / for none.
 
     That is the one that a person at a terminal is in, not the home folder of the person or yaa's.
     """
-    root = Path("/")
-    if options.command or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return root
-    with suppress(OSError, RuntimeError, ConfigError):
-        folder = expand_path(".", "--home").resolve()
+    folder = _terminal_folder(options)
+    with suppress(OSError, RuntimeError):
         if not Path.home().resolve().is_relative_to(folder) and folder != PROGRAM:
             return folder
-    return root
+    return Path("/")
 
 
 def _copy(folder: Path) -> dict[str, str]:
@@ -150,9 +155,11 @@ def _copy(folder: Path) -> dict[str, str]:
 def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -> Source:
     """Return where the configuration comes from; `folder`: see _offered_folder. Raises ConfigError.
 
-    The folder is added for the owner alone: without other keys, at an address of this machine.
+    The folder is added for the owner alone: without other keys, at an address of this machine. So
+    is the one that the server is started in, to look for other folders there.
     """
     home, named = home_folder(options.home, env), _config_file(options.config, env)
+    start = _terminal_folder(options)
     flags = {
         "server.host": options.host,
         "server.port": options.port,
@@ -168,11 +175,16 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
         """Load the configuration; `given` is used in place of the file's content."""
         config = load(home, named, env, flags, foreign=foreign, given=given)
         server = config.server
-        if folder.name and folder.name not in server["folders"] and not server["api_keys"]:
-            if is_loopback(server["host"]):
-                more = {**flags, "server.folders": {folder.name: _copy(folder)}}
-                with suppress(ConfigError):  # it cannot be one: yaa's home lies in it, or another
-                    return load(home, named, env, more, foreign=foreign, given=given)
+        if server["api_keys"] or not is_loopback(server["host"]):
+            return config
+        more: dict[str, Any] = {}
+        if start.name and not server["folder_roots"]:
+            more["server.folder_roots"] = [str(start)]
+            config = load(home, named, env, {**flags, **more}, foreign=foreign, given=given)
+        if folder.name and folder.name not in server["folders"]:
+            more = {**flags, **more, "server.folders": {folder.name: _copy(folder)}}
+            with suppress(ConfigError):  # it cannot be one: yaa's home lies in it, or another
+                return load(home, named, env, more, foreign=foreign, given=given)
         return config
 
     return Source(file, read, file.stamp())

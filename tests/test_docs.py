@@ -170,6 +170,7 @@ class Reference(unittest.TestCase):
         pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/skills"]}
         pages["http.md"] += ["api/mcp", "api/mcp_sign_in", "api/settings", "api/settings_trials"]
         pages["http.md"] += ["api/settings_keys", "api/settings_agents", "api/settings_runs"]
+        pages["http.md"] += ["api/settings_folders"]
         pages["http.md"] += ["api/transcriptions", "api/sign_in"]
         pages |= {f"protocol-{name}.md": [f"protocols/{name}/routes"] for name in protocols}
         self.assertGreater(len(pages), 1)

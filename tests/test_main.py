@@ -241,6 +241,9 @@ class Serving(Case):
                 _, info = Api(link[1], signed["key"]).request("GET", "/info")
                 if offered is not None:
                     self.assertEqual(info["folders"], offered)
+                status, found = Api(link[1], signed["key"]).request("GET", "/settings/folders")
+                roots = [] if server is keys else [str(folder.resolve())]
+                self.assertEqual((status, found["folders"]), (200, roots))
                 self.assertEqual(list(project.iterdir()), [])
 
     def test_the_command_that_prints_a_link(self) -> None:

@@ -3,6 +3,8 @@
 yaa.define('css/server', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .host-part, .host-form, .connect, .connect-body { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
+  .folder-names { list-style: none; display: grid; max-block-size: 14rem; overflow: auto; margin-block-start: var(--s2); border: 1px solid var(--line); border-radius: var(--r1); }
+  .folder-names .button { inline-size: 100%; justify-content: start; }
   .host .config-group > summary > .icon:not(.chevron) { rotate: none; }
   .host-form { padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r2); background: var(--sunken); }
   .host-form .button-row, .connect .button-row { display: flex; flex-wrap: wrap; gap: var(--s2); }

@@ -11,6 +11,7 @@ from ..models.vendors import DiscoveredProviders
 from .router import Route
 from .settings import Live, Settings
 from .settings_agents import SettingsAgents
+from .settings_folders import SettingsFolders
 from .settings_keys import SettingsKeys
 from .settings_runs import SettingsRuns
 from .settings_trials import SettingsTrials
@@ -38,6 +39,7 @@ def settings_routes(
         **settings.routes(),
         **SettingsKeys(settings).routes(),
         **SettingsAgents(config.agents_folder).routes(),
+        **SettingsFolders(config.server).routes(),
         **runs.routes(),
         **SettingsTrials(config.server, entries, client, env, config.home).routes(),
     }

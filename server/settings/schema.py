@@ -216,6 +216,7 @@ SHAPES: dict[str, Kind] = {
     "server.folders": _map(
         _closed({"path": PATH, "mode": one_of("read", "write", "overlay"), "trusted": FLAG})
     ),
+    "server.folder_roots": PATHS,
     "server.skills.folders": PATHS,
     "server.skills.list_tokens": _whole(0, 1_000_000),
     "server.workspace.idle_s": POSITIVE,

@@ -137,6 +137,11 @@ await main(async (walk, job) => {
   await walk.step("two tabs at once: nothing is lost, and what was typed stays", async () => {
     await open("folders");
     await walk.press("Add a folder", `${part("folders")} button`);
+    await walk.press("Look for it", `${part("folders")} .host-form button`);
+    await walk.sees(`${part("folders")} .folder-names`, "names no folder to look in");
+    await walk.write(await field("folders", "Path"), "/no/such/place");
+    await walk.press("Save", `${part("folders")} .host-form button`);
+    await walk.sees(`${part("folders")} .field .problem:not([hidden])`, "no such folder");
     await walk.write(await field("folders", "Path"), "no/such/place");
     await walk.press("Save", `${part("folders")} .host-form button`);
     await page.waitForSelector(`${part("folders")} .field .problem:not([hidden])`);

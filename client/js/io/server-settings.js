@@ -35,6 +35,10 @@ yaa.define('io/server-settings', ['io/changes'], ({ once }) => {
       tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS }),
       /** @param {string} name @param {any} entry @param {AbortSignal} [signal] */
       tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS }),
+      /** @param {string} path '': where one may begin to look */
+      folders: (path) => ask('GET', `/settings/folders${path && `?${new URLSearchParams({ path })}`}`),
+      /** @param {string} path */
+      tryFolder: (path) => ask('POST', '/settings/try/folder', { path }),
       /** @param {any} key */
       addKey: (key) => change('POST', '/settings/keys', key),
       /** @param {string} name */

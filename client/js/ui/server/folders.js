@@ -1,7 +1,7 @@
 // Folders of the server's machine that a session may work in.
 
-yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'core/server-settings'], (
-  { h }, { t }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
+yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/server/parts', 'core/server-settings'], (
+  { h, icon, fill }, { t }, { context }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
 ) => {
   const MODES = ['read', 'write', 'overlay']
   const PATH = ['server', 'folders']
@@ -20,6 +20,7 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 
     /** A name from the path, where none was given. */
     const nameNow = () => name.value() || freeName(path.value().split(/[/\\]/).filter(Boolean).at(-1) ?? '', foldersOf(store.now() ?? {}))
     const fields = { path, name, mode }
+    path.el.append(browser(store, path))
     const form = formOf({
       fields, label: t('host.save'), cancel, more: trusted.el,
       paths: () => ({ path: [...PATH, nameNow(), 'path'], mode: [...PATH, nameNow(), 'mode'], name: [...PATH, nameNow()] }),
@@ -28,6 +29,8 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 
         const wanted = nameNow()
         if (!NAME.test(wanted)) return { wrong: { name: t('host.badName') } }
         if (wanted !== old && Object.hasOwn(foldersOf(store.now() ?? {}), wanted)) return { wrong: { name: t('host.taken') } }
+        const tried = await store.routes.tryFolder(path.value()).catch(refused)
+        if (!tried.ok) return { wrong: { path: tried.problem?.detail ?? t('host.try.failed') } }
         const value = { ...entry, path: path.value(), mode: mode.value(), trusted: trusted.input.checked }
         await store.change([...(old && old !== wanted ? [{ path: [...PATH, old], remove: true }] : []), { path: [...PATH, wanted], value }])
         if (!old) path.input.value = name.input.value = ''
@@ -35,6 +38,48 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 
       },
     })
     return form.el
+  }
+
+  /** Who may not look may not save either, and is told by that. @param {any} error */
+  function refused(error) {
+    if (error.code === 'forbidden' || error.status === 404) return { ok: true }
+    throw error
+  }
+
+  /** Folders of the server's machine, by name, below those where one may look. @param {any} store @param {any} field of the path */
+  function browser(store, field) {
+    const list = h('ul.folder-names', { hidden: true, 'aria-label': t('host.folder.look') })
+    const look = h('button.button.small', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, icon('search'), t('host.folder.look'))
+
+    function toggle() {
+      list.hidden = !list.hidden
+      look.setAttribute('aria-expanded', String(!list.hidden))
+      if (!list.hidden) show('')
+    }
+
+    /** @param {string} at */
+    async function show(at) {
+      try {
+        const { path, parent, folders, more } = await store.routes.folders(at)
+        if (path) field.input.value = path
+        field.problem('')
+        const row = (/** @type {string} */ sign, /** @type {string} */ words, /** @type {string} */ to) => h('li', null, h('button.button.ghost.small', { type: 'button', onclick: () => show(to) }, icon(sign), h('bdi', null, words)))
+        const below = folders.map((/** @type {string} */ name) => row('folder', name, path ? `${path.replace(/\/$/, '')}/${name}` : name))
+        const nothing = path || folders.length ? '' : t('host.folder.lookNone')
+        fill(list, parent === null ? null : row('left', t('host.folder.up'), parent), below, more || nothing ? h('li.hint', null, nothing || t('host.folder.more')) : null)
+        list.querySelector('button')?.focus()
+      } catch (error) {
+        field.problem(/** @type {any} */ (error).message)
+      }
+    }
+
+    return h('div', null, look, list)
+  }
+
+  /** Why sessions cannot work in it now. @param {string} name */
+  function reasonOf(name) {
+    const { reason } = context().app.server.info()?.folders?.find((/** @type {any} */ one) => one.name === name) ?? {}
+    return reason ? h('p.problem', null, reason) : null
   }
 
   /** @param {any} store */
@@ -45,7 +90,7 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 
       rows: (settings) => Object.entries(foldersOf(settings)).map(([name, entry]) => row(
         [h('b', null, name), ' ', badge(t(`host.folder.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, h('p.hint.mono', null, entry.path)],
         [small(t('host.edit'), name, () => part.open(name)),
-          small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')],
+          small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')], reasonOf(name),
       )),
     })
     return part
