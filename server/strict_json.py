@@ -23,7 +23,7 @@ _CONTAINERS = (dict, list)  # a constant: `dict | list` would be built for each 
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 MAX_VALUES = 1_000_000  # per text; a session of 5,000 messages has about 100,000
 PIECE = 64  # items of an array that are written at once
-PER_VALUE = 100  # upper bound of the bytes in memory of a JSON value, beside its text
+PER_VALUE = 120  # upper bound of the bytes in memory of a JSON value, beside its text
 COUNTED_AT_ONCE = 1 << 20  # characters; no other thread runs meanwhile
 
 # A float as Python writes it matches one of _FRACTIONS, and together with what precedes it one of
