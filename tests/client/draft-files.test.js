@@ -11,10 +11,16 @@ const { FakeIDB } = require('./fake-idb.js')
 const JS = path.join(__dirname, '../../client/js')
 const FILES = [{ name: 'a.txt', part: { type: 'text', text: 'a' }, size: 1 }]
 
+/** @returns {any} the storage of a tab */
+function strings() {
+  const kept = new Map()
+  return { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value) }
+}
+
 /** What a page has of it, after it was loaded. @param {any} [indexedDB] */
-function load(indexedDB) {
-  const context = vm.createContext({ indexedDB })
-  for (const file of ['kernel', 'io/idb-transaction', 'io/draft-files']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
+function load(indexedDB, sessionStorage = strings()) {
+  const context = vm.createContext({ indexedDB, sessionStorage, crypto })
+  for (const file of ['kernel', 'core/ids', 'io/idb-transaction', 'io/draft-files']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
   return context.yaa.use('io/draft-files')
 }
 
@@ -25,6 +31,27 @@ test('the files of a draft are kept until they are sent', async () => {
   assert.deepStrictEqual([await load(idb).load('new'), [...await load(idb).load('other')]], [FILES, []])
   await one.save('new', [])
   assert.deepStrictEqual([[...await load(idb).load('new')], [...await one.load('new')]], [[], []])
+})
+
+test('each tab has its own files of a draft, over a reload; a new one finds what a tab has left that is gone', async () => {
+  const idb = new FakeIDB()
+  const files = (name) => [{ ...FILES[0], name }]
+  const names = async (page) => (await page.load('s')).map(({ name }) => name).join()
+  const [first, second] = [strings(), strings()]
+  await load(idb, first).save('s', files('a'))
+  const other = load(idb, second)
+  assert.strictEqual(await names(other), 'a', 'left by the first, as far as it knows')
+  await load(idb, first).save('s', files('a2'))
+  await other.save('s', files('b'))
+  assert.deepStrictEqual([await names(load(idb, first)), await names(load(idb, second))], ['b', 'b'], 'what was taken over is of one')
+  await load(idb, first).save('s', files('c'))
+  assert.deepStrictEqual([await names(load(idb, first)), await names(load(idb, second))], ['c', 'b'])
+  await load(idb, first).save('s', []) // sent
+  assert.strictEqual(await names(load(idb, second)), 'b')
+  const heir = load(idb)
+  assert.strictEqual(await names(heir), 'b')
+  await heir.save('s', []) // sent there
+  assert.strictEqual(await names(load(idb)), '')
 })
 
 test('of a temporary session nothing is kept, and where nothing can be kept they are here', async () => {

@@ -1,11 +1,14 @@
 // Files attached to a draft: they outlive a reload, as its text does (io/settings). They have a database of their own; without
 // one they last until the page is closed.
 //
-//   files   draft → {draft, files}
+//   files   draft and tab → {draft: both, files}: each tab has its own, and finds what a tab has left that is gone
 
-yaa.define('io/draft-files', ['io/idb-transaction'], ({ transact }) => {
+yaa.define('io/draft-files', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact }) => {
   /** @type {Promise<IDBDatabase> | null} */ let opened = null
   /** What this page has kept. @type {Map<string, any[]>} */ const own = new Map()
+  /** Of a draft that another tab has begun: where it was found. @type {Map<string, string>} */ const found = new Map()
+  const TAB = 'yaa.files'
+  /** Of this tab, over a reload. */ let tab = ''
 
   /** @returns {Promise<IDBDatabase>} */
   function database() {
@@ -34,11 +37,29 @@ yaa.define('io/draft-files', ['io/idb-transaction'], ({ transact }) => {
   /** One that begins with ~ leaves no traces. @param {string} draft */
   const isFleeting = (draft) => draft.startsWith('~')
 
+  /** @param {string} draft */
+  function keyOf(draft) {
+    try {
+      tab ||= sessionStorage.getItem(TAB) ?? uuid()
+      sessionStorage.setItem(TAB, tab)
+    } catch { // nothing may be stored
+      tab ||= uuid()
+    }
+    return `${draft} ${tab}`
+  }
+
+  /** @param {string} key */
+  const draftOf = (key) => key.replace(/ [^ ]*$/, '')
+
   /** @param {string} draft @param {any[]} all none takes it out */
   async function save(draft, all) {
     own.set(draft, all)
-    if (!isFleeting(draft)) await inFiles('readwrite', (files) => {
-      const request = all.length ? files.put({ draft, files: all }) : files.delete(draft)
+    if (isFleeting(draft)) return
+    await inFiles('readwrite', (files) => {
+      const [key, other] = [keyOf(draft), found.get(draft)]
+      if (other) files.delete(other)
+      found.delete(draft)
+      const request = all.length ? files.put({ draft: key, files: all }) : files.delete(key)
       files.transaction.commit?.() // handed over now: the page may be loaded again before the browser has answered
       return request
     })
@@ -48,13 +69,17 @@ yaa.define('io/draft-files', ['io/idb-transaction'], ({ transact }) => {
   async function load(draft) {
     const known = own.get(draft)
     if (known || isFleeting(draft)) return known ?? []
-    return (await inFiles('readonly', (files) => files.get(draft)))?.files ?? []
+    const all = (await inFiles('readonly', (files) => files.getAllKeys()) ?? []).filter((/** @type {string} */ key) => draftOf(key) === draft)
+    const key = all.includes(keyOf(draft)) ? keyOf(draft) : all.at(-1)
+    if (!key) return []
+    if (key !== keyOf(draft)) found.set(draft, key)
+    return (await inFiles('readonly', (files) => files.get(key)))?.files ?? []
   }
 
   /** Forgets those of drafts that are no more. @param {(draft: string) => boolean} here */
   async function removeUnused(here) {
     const all = await inFiles('readonly', (files) => files.getAllKeys()) ?? []
-    for (const draft of all) if (!here(draft)) await save(draft, [])
+    for (const key of all) if (!here(draftOf(key))) await inFiles('readwrite', (files) => files.delete(key))
   }
 
   return { save, load, removeUnused }
