@@ -43,6 +43,7 @@ PARTS = (
     Part("scarcity", "-m tests.chaos.scarcity --stride 7"),
     Part("unwritable", "-m tests.chaos.unwritable --stride 7"),
     Part("crowd", "-m tests.chaos.crowd --minutes 4 --seed {turn}"),
+    Part("people", "-m tests.bench.people --rounds 5"),
     Part("streams", "-m tests.chaos.soak --seconds 60 --seed {turn}"),
     Part("bad line", "-m tests.browser.bad_line chromium --walk --seconds 120 --seed {turn}"),
     Part("two tabs", "node --test tests/client/two-tabs.test.js",
