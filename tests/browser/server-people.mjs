@@ -52,6 +52,7 @@ await main(async (walk, job) => {
     await walk.press("Make a key", `${part("keys")} button`);
     await walk.write(await field("keys", "Name"), "bob");
     await walk.write(await field("keys", "Steps in a run"), "7");
+    await walk.write(await field("keys", "Money in a run"), "0.5");
     await walk.press("Make it", `${part("keys")} .host-form button`);
     await page.waitForSelector(`${part("keys")} svg.qr path`);
     link = await page.$eval(await field("keys", "Link that signs"), (el) => el.value);
@@ -61,6 +62,8 @@ await main(async (walk, job) => {
     await walk.shot("2-key");
     await walk.press("I have written it down", `${part("keys")} button`);
     await walk.sees(`${part("keys")} .host-rows`, "bob");
+    await walk.sees(`${part("keys")} .host-rows`, "Money in a run: 0.5");
+    if (!JSON.stringify(await told("file")).includes('"max_cost_micro":500000')) throw new Error("another limit is in the file");
     const here = await page.evaluate((secret) => document.documentElement.outerHTML.includes(secret) || [...document.querySelectorAll("input")].some((one) => one.value.includes(secret)), key);
     if (here) throw new Error("it is still in the page");
     if (JSON.stringify(await told("file")).includes(key)) throw new Error("the file has the key itself");

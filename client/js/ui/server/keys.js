@@ -4,7 +4,7 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
   { h, icon }, { t }, { copy }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField, linkParts }, { numberOf },
 ) => {
   /** Limits that are asked for by most; the others are written into the file. */
-  const LIMITS = /** @type {const} */ ([['max_runs', 'runs'], ['max_steps', 'steps'], ['max_tokens', 'tokens']])
+  const LIMITS = /** @type {const} */ ([['max_runs', 'runs', 1], ['max_steps', 'steps', 1], ['max_tokens', 'tokens', 1], ['max_cost_micro', 'cost', 1e6]])
 
   /** Shown once; gone with the form. @param {{name: string, key: string, link: string}} made @param {() => void} close */
   function shownOnce({ name, key, link }, close) {
@@ -16,7 +16,7 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
   function keyForm(store, settings, close) {
     const name = textField(t('host.name'), { hint: t('host.keys.nameHint') })
     const owner = checkField(t('host.keys.owner'), false, t('host.keys.ownerHint'))
-    const limits = Object.fromEntries(LIMITS.map(([key, words]) => [key, textField(t(`host.keys.${words}`), { inputmode: 'numeric' })]))
+    const limits = Object.fromEntries(LIMITS.map(([key, words, factor]) => [key, textField(t(`host.keys.${words}`), factor === 1 ? { inputmode: 'numeric' } : { inputmode: 'decimal', hint: t('host.keys.costHint') })]))
     const form = formOf({
       fields: { name, ...limits }, label: t('host.keys.make'), cancel: close, more: owner.el,
       paths: () => ({ name: ['name'], ...Object.fromEntries(LIMITS.map(([key]) => [key, key === 'max_runs' ? ['limits', key] : ['limits', 'session', key]])) }),
@@ -25,8 +25,9 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
         if (entriesOf(settings).some((one) => one.name === name.value())) return { wrong: { name: t('host.taken') } }
         /** @type {Record<string, string>} */ const wrong = {}
         /** @type {any} */ const given = {}
-        for (const [key, field] of Object.entries(limits)) {
-          const value = numberOf(field.value())
+        for (const [key, , factor] of LIMITS) {
+          const typed = numberOf(limits[key].value())
+          const value = typed && factor > 1 ? Math.round(typed * factor) : typed
           if (value === null || (value !== undefined && !Number.isInteger(value))) wrong[key] = t('host.integer')
           else if (value !== undefined && key === 'max_runs') given.max_runs = value
           else if (value !== undefined) given.session = { ...given.session, [key]: value }
@@ -61,7 +62,7 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
   /** @param {any} limits */
   function limitsOf(limits) {
     const all = { ...limits, ...limits?.session }
-    const words = LIMITS.filter(([key]) => Number.isFinite(all[key])).map(([key, words]) => `${t(`host.keys.${words}`)}: ${all[key]}`)
+    const words = LIMITS.filter(([key]) => Number.isFinite(all[key])).map(([key, words, factor]) => `${t(`host.keys.${words}`)}: ${all[key] / factor}`)
     return words.length ? h('p.hint', null, words.join(' · ')) : null
   }
 
