@@ -18,7 +18,6 @@ yaa.define('css/composer', ['ui/dom'], ({ css }) => css`
   }
   .composer-bar .gap { flex: 1; }
   button.badge { border: 0; min-block-size: 1.5rem; cursor: pointer; }
-  @media (pointer: coarse) { button.badge { min-block-size: 2.75rem; } }
   .composer-bar .select { min-inline-size: 4rem; flex: 0 1 auto; }
   .composer-bar .select + .select { flex-shrink: 3; } /* the agent's name is short, the model's is long */
   /* of the composer, not of the screen: large letters need the room too, and what stands beside the session takes it */

@@ -137,5 +137,9 @@ await main(async (walk, job) => {
     await page.keyboard.press("Enter");
     await page.keyboard.up("Control");
     await page.waitForSelector("article[data-role=assistant]");
+    const narrow = await page.$$eval(".top .button, :is(.composer-bar, .call-edits, .message-actions) :is(button, select)", (all) => all.filter((one) => one.checkVisibility())
+      .map((one) => [one.getAttribute("aria-label") ?? one.innerText, one.offsetHeight, one.localName === "button" && one.matches(".send, .square") ? one.offsetWidth : 44]).filter(([, tall, wide]) => tall < 44 || wide < 44));
+    if (narrow.length) throw new Error(`too small for a finger: ${JSON.stringify(narrow)}`);
+    await walk.shot("phone-fingers");
   });
 });
