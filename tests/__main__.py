@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from .tooling import environment, lanes, quick, soak, tools
+from .tooling import environment, lanes, quick, soak, tools, turns
 from .tooling.report import Console, Outcome, account
 
 
@@ -35,6 +36,10 @@ def main() -> int:
     if options.what == "soak":
         parts = [each for each in soak.PARTS if not options.part or each.name in options.part]
         chosen = [soak.lane(options.minutes, options.turn, parts)]
+        os.environ.pop(turns.TURN, None)
+    else:
+        os.environ[turns.TURN] = str(options.turn)
+        print(f"turn {options.turn}: `--turn {options.turn}` plays the same shares of what is long")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         outcomes = lanes.run(chosen, console)
@@ -74,12 +79,17 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, default=math.inf, help="of soak: none begins later"
     )
-    parser.add_argument("--turn", type=int, default=0, help="of soak: its first part, and the seed")
+    parser.add_argument(
+        "--turn", type=int, help="which shares are played, of soak: its first part, and the seed"
+    )
     parser.add_argument("--only", nargs="+", metavar="LANE", choices=names, help=", ".join(names))
     parser.add_argument("--list", action="store_true", help="name the lanes and stop")
     parser.add_argument("--offline", action="store_true", help="install nothing")
     parser.add_argument("--bench", action="store_true", help="also print the whole benchmark")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.turn is None:
+        options.turn = turns.of_commit()
+    return options
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from .tooling.source import functions, imports, modules, path_of
+from .tooling.source import functions, imports, modules, nodes, path_of
 from .tooling.tools import ROOT
 
 TOP = {"__init__", "__main__", "app", "config", "json_types", "errors", "strict_json"}
@@ -95,7 +95,7 @@ def participles() -> list[str]:
         named = [(path_of(name), last)]
         named += [
             (f"{path_of(name)}:{node.lineno}", node.name)
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         ]
         found += [
@@ -146,7 +146,7 @@ def kinds_compared() -> list[str]:
         f"{path_of(name)}:{node.lineno} {ast.unparse(node)}"
         for name, tree in modules().items()
         if name.startswith(("server.tools", "server.agent"))
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("tool.kind")
     ]
 
@@ -161,7 +161,7 @@ def pointers() -> list[str]:
     return [
         f"{path_of(name)}:{value.lineno} {ast.unparse(value)}"
         for name, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Dict)
         for key, value in zip(node.keys, node.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == "pointer"

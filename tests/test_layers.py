@@ -25,6 +25,7 @@ from .tooling.source import (
     functions,
     imports,
     modules,
+    nodes,
     path_of,
     place_reads,
     program_starts,
@@ -160,7 +161,7 @@ class Server(unittest.TestCase):
             if pure(name) and module.split(".")[0] in IMPURE_MODULES:
                 wrong.append(f"{path_of(name)}:{line} imports {module}")
         for name, tree in modules().items():
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if pure(name) and isinstance(node, ast.Attribute) and node.attr in CLOCKS:
                     wrong.append(f"{path_of(name)}:{node.lineno} reads a clock: .{node.attr}")
         self.assertEqual(wrong, [])

@@ -1,4 +1,4 @@
-"""Real server processes killed with SIGKILL, at every event of a conversation.
+"""Real server processes killed with SIGKILL, at each event of a conversation, in turns.
 
 What a tool did is counted where no server can lose it or bring it along: in a file of the session's
 folder that is ignored, so that it is no part of the files that follow the session. The model is a
@@ -25,6 +25,7 @@ from server.strict_json import canonical
 from server.tools.runner import ToolRunner
 
 from ..agent.test_loop import Client, complete
+from ..tooling import turns
 from ..tooling.child import Yaa
 
 # Asks first, and never runs twice; beside others of its kind it may.
@@ -185,12 +186,12 @@ class Killed(unittest.TestCase):
         files = [[folder / name for folder in folders] for name in ("shell", "one", "two")]
         return [sum(len(f.read_text().split()) for f in each if f.exists()) for each in files]
 
-    def test_killed_after_every_event(self) -> None:
+    def test_killed_after_an_event(self) -> None:
         session, total = self.converse(0, None)
         self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")
         self.assertEqual(self.executions(0), [1, 1, 1])
         self.assertGreaterEqual(total, 50)
-        for cut in range(1, total):
+        for cut in turns.share(range(1, total), 6):
             with self.subTest(cut=cut):
                 session, _ = self.converse(cut, cut)
                 self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..protocols import served
-from ..tooling import tools
+from ..tooling import tools, turns
 
 Json = dict[str, Any]
 PROGRAMS = Path(__file__).with_name("frameworks")
@@ -169,7 +169,7 @@ class Case(unittest.TestCase):
 class Python(Case):
     def test_each(self) -> None:
         """In the interpreter of the tests, without its packages: theirs are of other versions."""
-        for name, folder in PYTHON.items():
+        for name, folder in turns.share(PYTHON.items(), 3):
             with self.subTest(name):
                 if not folder.is_dir():
                     self.skipTest(f"{folder.name} is not installed: {tools.BY_COMMAND}")
@@ -181,7 +181,7 @@ class Python(Case):
 class Node(Case):
     def test_each(self) -> None:
         node = str(tools.program_node().path)
-        for name, package in NODE.items():
+        for name, package in turns.share(NODE.items(), 3):
             for release in (7, 6) if name == "ai_sdk" else (0,):
                 with self.subTest(name, release=release):
                     if why := tools.package(package).why:

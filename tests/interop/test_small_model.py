@@ -21,7 +21,7 @@ from server.strict_json import dumps
 
 from ..bench.context import OPTIONS, Policy, Yaa
 from ..models.fakes import message, options
-from ..tooling import tools
+from ..tooling import tools, turns
 from .local_model import NEEDED, LocalModel
 
 Json = Any
@@ -114,9 +114,10 @@ class Case(unittest.IsolatedAsyncioTestCase):
 @tools.needs(*NEEDED)
 class ToolCalls(Case):
     async def test_every_call_is_valid(self) -> None:
-        """20 prompts of 20, five tools to choose from, the grammar of json_schema mode."""
+        """20 prompts in turns, five tools to choose from, the grammar of json_schema mode."""
         api, valid = self.api("json_schema"), 0
-        for prompt in PROMPTS:
+        prompts = turns.share(PROMPTS, 5)
+        for prompt in prompts:
             asked = [{"id": "u", "role": "user", "content": prompt}]
             wanted = options(tool_choice="required", max_tokens=200)
             said = await self.ask(api, asked, TOOLS, wanted)
@@ -127,7 +128,7 @@ class ToolCalls(Case):
                 arguments = json.loads(function["arguments"])
                 self.assertEqual(list(validate(arguments, known["function"]["parameters"])), [])
                 valid += 1
-        self.assertEqual(valid, len(PROMPTS))
+        self.assertEqual(valid, len(prompts))
         self.assertEqual(len(PROMPTS), 20)
 
 
@@ -192,6 +193,7 @@ class PromptCache(Case):
                 cached += usage["cached_tokens"]
         return cached / prompt, session
 
+    @unittest.skipUnless(turns.whole(), "`python3 -m tests soak` plays it")
     async def test_compactions_cost_less_than_ten_points(self) -> None:
         whole, _ = await self.share(Policy(), CALLS)
         ours, session = await self.share(Small(), CALLS)

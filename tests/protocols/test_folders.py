@@ -16,6 +16,7 @@ from pathlib import Path
 
 from server.cli.bundle import pack
 
+from ..tooling import turns
 from ..tooling.source import tracked
 from ..tooling.tools import ROOT
 
@@ -106,11 +107,12 @@ class Folders(unittest.TestCase):
     def test_the_tests_of_the_others_pass(self) -> None:
         tests = (self.folder / "tests" / "protocols").rglob("test_*.py")
         names = [path.relative_to(self.folder).with_suffix("").parts for path in tests]
-        others = [".".join(parts) for parts in names if parts[-1] != "test_folders"]
+        others = sorted(".".join(parts) for parts in names if parts[-1] != "test_folders")
+        self.run_there("-c", f"import {', '.join(others)}")
         self.run_there(
             *("-m", "tests.tooling.suite", "--result", os.devnull),
             *("tests.test_layers", "tests.test_docs", "tests.settings.test_json_errors"),
-            *("tests.mission.test_rows", *sorted(others)),
+            *("tests.mission.test_rows", *turns.share(others, 4)),
         )
 
     def test_a_session_runs_there_and_a_protocol_is_added_by_its_folder(self) -> None:

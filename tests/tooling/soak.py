@@ -16,9 +16,19 @@ from . import lanes, tools
 from .lanes import Lane
 from .report import Console, Outcome, Skip
 
-SECOND_ENGINE = "YAA_SECOND_ENGINE"  # set: walks that need one engine run in the second (walks.py)
+# Set: walks that need one engine run in the second (walks.py).
+SECOND_ENGINE = "TESTS_SECOND_ENGINE"
 WALKS = "walks in Firefox"
 SILENCE_S = 1_800
+SHARED = (  # the suite plays a share of them (turns.py)
+    "tests.chaos.test_files",
+    "tests.chaos.test_kill",
+    "tests.interop.test_frameworks",
+    "tests.interop.test_project",
+    "tests.interop.test_pythons",
+    "tests.interop.test_small_model",
+    "tests.protocols.test_folders",
+)
 
 
 class Part(NamedTuple):
@@ -52,6 +62,8 @@ PARTS = (
            f"-m tests.browser.test_tab_stories {each} --stories 100 --seed {{turn}}")
       for each in ("chromium", "firefox")),
     Part("bench", "-m tests.bench"),
+    *(Part(f"whole {name.rpartition('test_')[2]}", f"-m unittest {name}")
+      for name in SHARED),
 )  # fmt: skip
 
 

@@ -40,6 +40,12 @@ def modules() -> dict[str, ast.Module]:
     return found
 
 
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return all nodes of a tree, walked once for all questions."""
+    return list(ast.walk(tree))
+
+
 def path_of(name: str) -> str:
     path = name.replace(".", "/")
     return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
@@ -49,7 +55,7 @@ def imports() -> Iterator[tuple[str, int, str]]:
     """(module, line, module of ours that it imports), TYPE_CHECKING and local ones included."""
     for name, tree in modules().items():
         is_package = (ROOT / name.replace(".", "/")).is_dir()
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if not isinstance(node, ast.ImportFrom):
                 continue
             if not node.level and (node.module or "").split(".")[0] not in ("server", "yaa"):
@@ -65,7 +71,7 @@ def imports() -> Iterator[tuple[str, int, str]]:
 def foreign_imports() -> Iterator[tuple[str, int, str]]:
     """(module, line, name of an absolute import)."""
     for name, tree in modules().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield name, node.lineno, alias.name
@@ -74,7 +80,7 @@ def foreign_imports() -> Iterator[tuple[str, int, str]]:
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -82,7 +88,7 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
 def broad(path: str, tree: ast.Module) -> Iterator[str]:
     """`path:line` of each handler that may end anything. One that ends in a bare `raise` only
     cleans up, so it is not one."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ExceptHandler):
             last = node.body[-1]
             passes_on = isinstance(last, ast.Raise) and last.exc is None
@@ -96,8 +102,8 @@ def broad(path: str, tree: ast.Module) -> Iterator[str]:
 def program_starts(path: str, tree: ast.Module) -> Iterator[str]:
     """`path:line what` of each start of a program, and of each module that starts some itself.
     `subprocess.Popen[bytes]` is a type."""
-    types = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
-    for node in ast.walk(tree):
+    types = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Subscript)}
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and id(node) not in types:
             if STARTS.fullmatch(text := ast.unparse(node)):
                 yield f"{path}:{node.lineno} {text}"
@@ -118,7 +124,7 @@ def program_starts(path: str, tree: ast.Module) -> Iterator[str]:
 
 def place_reads(path: str, tree: ast.Module) -> Iterator[str]:
     """`path:line what` of each use of the current folder by name."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and PLACE_READERS.fullmatch(text := ast.unparse(node)):
             yield f"{path}:{node.lineno} {text}"
 

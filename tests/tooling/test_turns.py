@@ -1,0 +1,56 @@
+"""Every row is played: in one run of so many turns, and in a run of the whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import soak, tools, turns
+
+
+@contextmanager
+def turn(number: int | None) -> Iterator[None]:
+    """Set the turn, or none, and afterwards what was set before."""
+    before = os.environ.pop(turns.TURN, None)
+    if number is not None:
+        os.environ[turns.TURN] = str(number)
+    try:
+        yield
+    finally:
+        os.environ.pop(turns.TURN, None)
+        if before is not None:
+            os.environ[turns.TURN] = before
+
+
+class Shares(unittest.TestCase):
+    def test_as_many_turns_as_parts_play_every_row_once(self) -> None:
+        for count in (1, 2, 5, 23):
+            for parts in (1, 3, 7):
+                with self.subTest(count=count, parts=parts):
+                    played: list[int] = []
+                    for number in range(min(parts, count)):
+                        with turn(number):
+                            found = turns.share(range(count), parts)
+                        self.assertTrue(found)
+                        played += found
+                    self.assertEqual(sorted(played), list(range(count)))
+
+    def test_without_a_turn_all_is_played(self) -> None:
+        with turn(None):
+            self.assertEqual(turns.share("abcdef", 3), list("abcdef"))
+
+    def test_soak_plays_the_whole_of_each_module_that_has_shares(self) -> None:
+        users = []
+        for path in (tools.ROOT / "tests").rglob("test_*.py"):
+            if "node_modules" not in path.parts and path.name != "test_turns.py":
+                if re.search(r"\bturns\.(share|whole)\(", path.read_text()):
+                    parts = path.relative_to(tools.ROOT).with_suffix("").parts
+                    users.append(".".join(parts))
+        self.assertEqual(sorted(users), sorted(soak.SHARED))
+
+
+if __name__ == "__main__":
+    unittest.main()

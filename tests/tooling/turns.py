@@ -1,0 +1,35 @@
+"""A share of a list that is too long for one run: another share with each commit.
+
+`python3 -m tests` sets TESTS_TURN to the number of commits, or to that of `--turn`, and prints it.
+Where it is not set every row is played: by hand, and in `soak`, which lists the modules (soak.py).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from typing import TypeVar
+
+from . import tools
+
+TURN = "TESTS_TURN"
+Row = TypeVar("Row")
+
+
+def whole() -> bool:
+    """Return whether every row is played."""
+    return TURN not in os.environ
+
+
+def share(rows: Iterable[Row], parts: int) -> list[Row]:
+    """Return each `parts`-th row, beginning with one that the turn chooses."""
+    found = list(rows)
+    return found if whole() else found[int(os.environ[TURN]) % min(parts, len(found)) :: parts]
+
+
+def of_commit() -> int:
+    """Return how many commits led here, or 0 in a copy without a history."""
+    count = ["git", "rev-list", "--count", "HEAD"]
+    done = subprocess.run(count, cwd=tools.ROOT, capture_output=True, text=True, check=False)
+    return int(done.stdout) if done.returncode == 0 else 0
