@@ -234,6 +234,7 @@ def run_suite(
             for found in done:
                 outcome.passed += found["passed"]
                 outcome.failures += found["failures"]
+                outcome.spend(found["module"], found["cpu_s"])
                 outcome.skips += [Skip(name, why) for name, why in found["skips"]]
                 if out is not None and (complaint := quick.complaint(found, out)):
                     outcome.failures.append(complaint)

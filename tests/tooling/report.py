@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+DEAREST = 10  # modules that are printed
+
 
 @dataclass(frozen=True)
 class Skip:
@@ -35,6 +37,7 @@ class Outcome:
     skips: list[Skip] = field(default_factory=list)
     seconds: float = 0.0
     cpu_s: float = 0.0
+    modules: dict[str, float] = field(default_factory=dict)  # processor time of each
 
     def add(self, part: Outcome) -> None:
         """What one job of the lane came to."""
@@ -42,6 +45,12 @@ class Outcome:
         self.failures += part.failures
         self.skips += part.skips
         self.cpu_s += part.cpu_s
+        for name, cpu_s in part.modules.items():
+            self.spend(name, cpu_s)
+
+    def spend(self, module: str, cpu_s: float) -> None:
+        """Add the processor time of a module, which may run in several children."""
+        self.modules[module] = self.modules.get(module, 0.0) + cpu_s
 
     @property
     def skipped(self) -> int:
@@ -72,6 +81,7 @@ def account(outcomes: list[Outcome], seconds: float) -> int:
         counts = f"{item.passed:>8}{len(item.failures):>8}{item.skipped:>9}"
         print(f"{item.lane:<10}{counts}{item.seconds:>9.1f}{item.cpu_s:>9.1f}")
     print(f"{'all':<35}{seconds:>9.1f}{sum(item.cpu_s for item in outcomes):>9.1f}")
+    _print_dearest(outcomes)
     _print_skips(outcomes)
     failures = [f"{item.lane}: {failure}" for item in outcomes for failure in item.failures]
     if failures:
@@ -82,6 +92,17 @@ def account(outcomes: list[Outcome], seconds: float) -> int:
     print(f"\n{passed} passed, {len(failures)} failed, {skipped} skipped")
     sys.stdout.flush()
     return 1 if failures or not passed else 0
+
+
+def _print_dearest(outcomes: Iterable[Outcome]) -> None:
+    """Print the modules that took most processor time."""
+    whole = Outcome("all")
+    for item in outcomes:
+        whole.add(item)
+    dearest = sorted(whole.modules.items(), key=lambda row: -row[1])[:DEAREST]
+    if dearest:
+        print(f"\n{'the dearest modules':<55}{'CPU s':>9}")
+        print("\n".join(f"{name:<55}{cpu_s:>9.1f}" for name, cpu_s in dearest))
 
 
 def _print_skips(outcomes: Iterable[Outcome]) -> None:

@@ -45,6 +45,18 @@ class AccountTest(unittest.TestCase):
         self.assertIn(["node", "1", "0", "0", "9.0", "0.2"], table)
         self.assertIn(["all", "1.5", "3.8"], table)
 
+    def test_the_ten_dearest_modules_of_all_lanes(self) -> None:
+        unit, browser = Outcome("unit", 1), Outcome("browser", 1)
+        for number in range(12):
+            unit.spend(f"tests.test_{number}", float(number))
+        for _ in range(2):  # children for two browsers
+            browser.spend("tests.browser.test_a", 3.25)
+        _, text = printed([unit, browser])
+        table = [line.split() for line in text.partition("the dearest modules")[2].splitlines()]
+        names = [row[0].rpartition("_")[2] for row in table if row and row[0].startswith("tests.")]
+        self.assertEqual(names, ["11", "10", "9", "8", "7", "a", "6", "5", "4", "3"])
+        self.assertIn(["tests.browser.test_a", "6.5"], table)
+
     def test_failures_are_named(self) -> None:
         _, text = printed([Outcome("unit", 1, ["tests.test_x.X.test_y\n    KeyError: 'z'"])])
         self.assertIn("  unit: tests.test_x.X.test_y\n      KeyError: 'z'\n", text)
