@@ -29,7 +29,9 @@ def share(rows: Iterable[Row], parts: int) -> list[Row]:
 
 
 def of_commit() -> int:
-    """Return how many commits led here, or 0 in a copy without a history."""
+    """Return how many commits led here, or 0 without git or a history."""
     count = ["git", "rev-list", "--count", "HEAD"]
-    done = subprocess.run(count, cwd=tools.ROOT, capture_output=True, text=True, check=False)
-    return int(done.stdout) if done.returncode == 0 else 0
+    try:
+        return int(subprocess.run(count, cwd=tools.ROOT, capture_output=True).stdout)
+    except (OSError, ValueError):
+        return 0
