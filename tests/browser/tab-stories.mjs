@@ -80,7 +80,7 @@ class World {
 
 await main(async (walk, job) => {
   await walk.page.goto(job.url); // signs in
-  await walk.page.waitForSelector(".first-line .dot.good");
+  await walk.page.waitForSelector(".side .dot.good");
   const world = new World(walk, job.url.split("#")[0]);
   for (let seed = job.seed; seed < job.seed + job.stories; seed += 1) {
     await walk.step(`story ${seed}`, async () => {
