@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 import unittest
+import weakref
 from pathlib import Path
+from typing import Any
 
 from server.app import App
 from server.config import load
@@ -86,6 +89,22 @@ class Home(unittest.TestCase):
             clocks.go(PAUSE_S + 1)
             app.clean()
             self.assertFalse(self.files(folder) & files)
+
+    def test_what_nobody_refers_to_is_freed(self) -> None:
+        """A request that was cut off leaves a cycle, which a quiet server would keep."""
+
+        class Cut:
+            """Refers to itself, as the frames of an exception do."""
+
+        with tempfile.TemporaryDirectory() as folder:
+            app = App(load(Path(folder), None, {}, {"server.discover": False}), {})
+            cut: Any = Cut()
+            cut.itself, left = cut, weakref.ref(cut)
+            del cut
+            gc.freeze()
+            gc.unfreeze()  # it is among the oldest now
+            app.clean()
+            self.assertIsNone(left())
 
     def files(self, folder: str) -> set[str]:
         return {path.name for name in ("claims", "stops") for path in Path(folder, name).iterdir()}
