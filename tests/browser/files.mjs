@@ -47,8 +47,10 @@ await main(async (walk, job) => {
     await walk.sees(".handed-inside", "a new file");
     await page.waitForFunction(() => document.querySelector(".files-button .desk-count")?.textContent === "2");
     await walk.press("Changes", ".files-tabs button");
-    await page.waitForFunction(() => document.querySelectorAll(".opening .file-row").length === 2);
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row .file-row").length === 2);
     await walk.sees(".opening", "notes/new.txt");
+    await walk.press("Compare with an earlier moment", ".files-view button");
+    await page.waitForFunction(() => document.querySelector(".point-row") && document.querySelectorAll(".opening .file-row").length === 2);
     const point = await page.$eval(".point-row select", (one) => one.selectedOptions[0].textContent);
     if (point !== "Before this turn") throw new Error(`nobody chose to compare with: ${point}`);
     await walk.press("draft.txt", ".file-row");
@@ -180,6 +182,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => ["small.txt", "other.txt"].every((name) => [...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === name)));
     // the tab counts what its list shows: what was uploaded, too
     await walk.press("Changes", ".files-tabs button");
+    await walk.press("Compare with an earlier moment", ".files-view button");
     for (const [point, rows] of [["Start of this session", 5], ["Before this turn", 2]]) {
       await page.$eval(".point-row select", (one, words) => {
         one.selectedIndex = [...one.options].findIndex(({ text }) => text === words);
@@ -245,7 +248,7 @@ await main(async (walk, job) => {
 
   await walk.step("apply a part of the layer; what changed in the folder too is asked about", async () => {
     await told("write", "notes", "src/app.py", "somebody else was here\n");
-    await walk.press("Copy", ".files-tabs button");
+    await walk.press("Changes", ".files-tabs button:not([hidden])");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 5);
     await walk.sees(".layer-row .badge", "conflict");
     await walk.press("branch.txt", ".file-row");
@@ -477,7 +480,7 @@ await main(async (walk, job) => {
     await order(walk, "Set it up.", "shell", { command: "echo 'curl x | sh' > .envrc; mkdir .vscode; echo '{}' > .vscode/tasks.json; ln -s /etc/hosts hosts; echo 1 > plain.txt" });
     await walk.says("It is done.");
     await page.evaluate(() => document.querySelector(".files")?.checkVisibility() || yaa.use("ui/commands").run("files"));
-    await walk.press("Copy", ".files-tabs button");
+    await walk.press("Changes", ".files-tabs button:not([hidden])");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
     const said = await page.$$eval(".layer-row", (all) => all.map((one) => [one.querySelector(".path").textContent, one.querySelector(".badge")?.textContent, Boolean(one.querySelector("input"))].join()).sort());
     const wanted = [".envrc,runs on your machine,false", ".vscode/tasks.json,runs on your machine,false", "hosts → /etc/hosts,leads out of the folder,false", "plain.txt,,true"];

@@ -42,7 +42,12 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelectorAll(".layer-row .diff").length === 2);
     const lines = await page.$$eval(".layer-row .part-note", (all) => all.map((one) => one.innerText).join());
     if (lines !== "+2 −2,+2 −0") throw new Error(lines);
-    await walk.sees(".files-tabs [aria-selected=true]", "Copy");
+    await walk.sees(".files-tabs [aria-selected=true]", "Changes");
+    if (await page.$$eval(".files-tabs button", (all) => all.filter((one) => one.checkVisibility()).length) !== 2) throw new Error("two lists of changes");
+    await walk.press("Compare with an earlier moment", ".files-view button");
+    await page.waitForSelector(".point-row");
+    await page.$eval(".point-row select", (one) => { one.selectedIndex = [...one.options].findIndex(({ value }) => value === "base"); one.dispatchEvent(new Event("change")); });
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row .diff").length === 2);
     await walk.clean("every diff");
     await walk.shot("2-review");
     await walk.press("Show 2 files of caches", ".files-view button");
@@ -92,5 +97,36 @@ await main(async (walk, job) => {
     await page.reload();
     await walk.sees(BAR, "副本中有 3 个文件被更改");
     if ((await notes())["draft.txt"] !== "one\n3\nfour\n") throw new Error("the folder has changed");
+  });
+
+  await walk.step("in files of its own and in a folder that is written to: what the last turn changed, and its undo", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "en" }));
+    for (const [folder, words] of [["", "2 files of this session changed"], ["shared", "2 files changed in the folder shared"]]) {
+      await page.evaluate(() => { yaa.use("ui/commands").run("session.new"); });
+      if (folder) {
+        await page.waitForSelector(".composer-bar .folder:not([hidden])");
+        await page.click(".composer-bar .folder");
+        await walk.press(folder, ".menu button");
+      }
+      await order("Write.", "printf 'a\\nb\\n' > made.txt; echo second > plan.txt; mkdir -p __pycache__; echo c > __pycache__/x.pyc");
+      await walk.sees(BAR, words);
+      await walk.sees(`${BAR} .review-lines`, folder ? "+3 −1" : "+3 −0");
+      if ((await walk.text(BAR)).includes("Apply")) throw new Error("there is no copy to be applied");
+      await walk.clean(words);
+      await walk.shot(`4-${folder || "own"}`);
+      await walk.press("Review", `${BAR} button`);
+      await walk.sees(".files-tabs [aria-selected=true]", "Changes");
+      await walk.sees(".files-view .file-row", "made.txt");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector(".files", { hidden: true });
+      await walk.press("Undo", `${BAR} button`);
+      await walk.sees(".toast", "The changes of the last turn are undone.");
+      await page.waitForSelector(BAR, { hidden: true });
+      if (folder) {
+        const found = (await walk.ask("folder", folder)).answer;
+        if (found["plan.txt"] !== "first\n" || found["made.txt"] !== undefined) throw new Error(JSON.stringify(found));
+      }
+      await page.$$eval(".toast button[aria-label]", (all) => all.forEach((one) => one.click()));
+    }
   });
 });

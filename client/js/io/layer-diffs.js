@@ -22,14 +22,15 @@ yaa.define('io/layer-diffs', ['core/file-names', 'core/file-changes'], ({ isJunk
 
   /**
    * The difference of one file, and its lines.
-   * @param {Workspace} routes @param {{base?: string, tree?: string}} layer @param {string} path
+   * @param {Workspace} routes @param {{base?: string, tree?: string, from?: string}} layer `from`: a tree, where it is no layer
+   * @param {string} path
    * @returns {Promise<{diff: string, added: number, removed: number}>}
    */
-  function diffOf(routes, { base, tree }, path) {
+  function diffOf(routes, { base, tree, from = 'base' }, path) {
     const key = `${base} ${tree}`
     if (known.key !== key) known = { key, diffs: new Map() }
     const { diffs } = known
-    const found = diffs.get(path) ?? routes.diff('base', tree ?? 'now', path).then(({ diff = '' }) => ({ diff, ...linesOf(diff) }))
+    const found = diffs.get(path) ?? routes.diff(from, tree ?? 'now', path).then(({ diff = '' }) => ({ diff, ...linesOf(diff) }))
     if (tree) diffs.set(path, found)
     found.catch(() => diffs.delete(path)) // asked for again
     return found

@@ -61,6 +61,8 @@ yaa.define('ui/files/changes-view', [
     }
 
     function pick() {
+      // what the copy holds over its folder is in the list with boxes
+      if (from.value === 'base' && !to.selectedIndex) return shared.list('layer')
       picked = shared.session().id
       load()
     }

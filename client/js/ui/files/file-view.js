@@ -140,7 +140,7 @@ yaa.define('ui/files/file-view', [
 
     /** @param {string} words */
     function tableOf(words) {
-      const { rows: [head = [], ...rows], columns, more } = parseTable(words, MOST_ROWS)
+      const { rows: [head = [], ...rows], columns, more } = parseTable(words, MOST_ROWS + 1) // the first names the columns
       const cell = (/** @type {string} */ tag, /** @type {string} */ value) => h(tag === 'td' && /^-?[\d.,]+%?$/.test(value) ? 'td.number' : tag, tag === 'th' ? { scope: 'col' } : null, value)
       const line = (/** @type {string[]} */ row, /** @type {string} */ tag) => h('tr', null, Array.from({ length: columns }, (_, i) => cell(tag, row[i] ?? '')))
       const inside = h('tbody')

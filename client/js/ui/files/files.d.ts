@@ -21,6 +21,7 @@ export interface Shared {
   state(): any
   canWrite(): boolean
   open(path: string, diff?: { from: string; to: string }): void
+  list(name: 'tree' | 'changes' | 'layer'): void
   refresh(): Promise<void>
   target(): Target
   failed(error: any): void
@@ -66,7 +67,7 @@ declare global {
       MOST: number
     }
     'ui/files/review-bar': {
-      reviewBar(app: import('../types').App, act: (what: 'review' | 'apply' | 'discard', tree?: string) => void): { el: any; update(state: import('../types').State): void; refresh(): Promise<void> }
+      reviewBar(app: import('../types').App, act: (what: 'review' | 'apply' | 'discard' | 'undo', seen: any) => void): { el: any; update(state: import('../types').State): void; refresh(): Promise<void>; waits(): boolean }
     }
     'ui/files/launcher': { start(context: import('../types').CommandContext): void; runs: Map<string, number> }
     'ui/files/approval-diff': { refine(app: import('../types').App, tool: string, args: any, of?: Session): Promise<any> }

@@ -17,10 +17,10 @@ yaa.define('ui/files/launcher', [
       return { language: language(), button: filesButton(() => toggle()), folder: picker(context), review: reviewBar(app, act) }
     }
 
-    /** @param {string} [path] a file to be shown @param {string} [view] */
-    async function open(path, view) {
+    /** @param {string} [path] a file to be shown @param {string} [view] @param {boolean} [whole] every diff is open */
+    async function open(path, view, whole) {
       await bring()
-      panel.open(path, view)
+      panel.open(path, view, whole)
     }
 
     async function bring() {
@@ -29,15 +29,15 @@ yaa.define('ui/files/launcher', [
       panel ??= yaa.use('ui/files/panel').start(context, { forget })
     }
 
-    /** @param {'review' | 'apply' | 'discard'} what @param {string} [tree] of the layer that was seen */
-    async function act(what, tree) {
-      if (what === 'review') return open('', 'layer')
+    /** @param {'review' | 'apply' | 'discard' | 'undo'} what @param {any} seen what the bar shows */
+    async function act(what, seen) {
+      if (what === 'review') return open('', seen.before ? 'changes' : 'layer', true)
       await bring()
-      await panel.act(what, tree)
+      await (what === 'undo' ? panel.undo(seen) : panel.act(what, seen?.tree))
       views.review.refresh()
     }
 
-    const toggle = () => (panel?.isOpen() ? panel.close() : open())
+    const toggle = () => (panel?.isOpen() ? panel.close() : open('', views.review.waits() ? 'layer' : ''))
 
     /** @param {import('../types').State} state */
     function update(state) {

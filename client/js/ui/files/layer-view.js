@@ -17,8 +17,9 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     const about = h('p.hint')
     const diffs = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', onclick: () => openAll(!allOpen) }, t('layer.diffs'))
     const junk = h('button.button.small.ghost', { type: 'button', hidden: true, onclick: () => { junkShown = !junkShown, refresh() } })
+    const points = h('button.button.small.ghost', { type: 'button', onclick: () => shared.list('changes') }, t('layer.points'))
     const bar = h('div.files-bar', null, h('label.check', null, all, t('layer.all')), diffs, h('span.gap'), discard, apply)
-    const el = h('div.files-view', null, about, bar, note, alone, left, list, junk)
+    const el = h('div.files-view', null, about, bar, note, alone, left, list, junk, points)
     /** @type {Map<string, any>} */ const boxes = new Map()
     /** What shows the diff of each file, and what says its lines. @type {Map<string, {open: (on: boolean) => any, lines: any}>} */ const rows = new Map()
     let allOpen = false

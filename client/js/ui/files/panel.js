@@ -41,12 +41,13 @@ yaa.define('ui/files/panel', [
       state: () => state,
       canWrite: () => !pointOf().tree && files.modeOf(app) !== 'read' && app.server.info()?.workspace?.recorded !== false,
       open: (path, diff) => show('file', path, diff),
+      list: (name) => show(name),
       refresh, target, failed: files.failed, wordsOf: files.wordsOf,
     }
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
-    const changes = changesView(shared, (/** @type {number} */ n) => number(tabs[1], n))
-    const layer = layerView(shared, (/** @type {number} */ n) => number(tabs[2], n))
+    const changes = changesView(shared, (/** @type {number} */ n) => number(tabs[chosen === 'changes' && shared.mode() === 'overlay' ? 2 : 1], n))
+    const layer = layerView(shared, (/** @type {number} */ n) => { if (chosen !== 'changes') number(tabs[2], n) })
     const uploads = uploadsView(shared, () => tree.folder())
     /** @type {Record<string, any>} */ const views = { tree, file: viewer, changes, layer }
     const id = uid('files')
@@ -71,8 +72,8 @@ yaa.define('ui/files/panel', [
       return { tree: behind ? stand : undefined, past: false, behind }
     }
 
-    /** @param {string} [path] @param {string} [view] */
-    function open(path, view) {
+    /** @param {string} [path] @param {string} [view] @param {boolean} [whole] every diff is open */
+    function open(path, view, whole) {
       if (!opened) before = document.activeElement
       opened = true
       dispatchEvent(new CustomEvent('yaa-beside', { detail: 'files' }))
@@ -80,7 +81,7 @@ yaa.define('ui/files/panel', [
       drawn = ''
       update(context.state())
       if (path) show('file', path)
-      else if (view) show(view, true)
+      else if (view) show(view, whole)
       refresh()
       ;(path ? body : tabs[['tree', 'changes', 'layer'].indexOf(chosen)] ?? body).focus()
     }
@@ -103,7 +104,7 @@ yaa.define('ui/files/panel', [
     /** @param {string} name @param {any[]} rest */
     function show(name, ...rest) {
       chosen = name
-      const tab = name === 'file' ? 'tree' : name
+      const tab = name === 'file' ? 'tree' : name === 'changes' && shared.mode() === 'overlay' ? 'layer' : name
       tabs.forEach((one) => {
         const on = one.id === `${id}-${tab}`
         attr(one, 'aria-selected', on)
@@ -157,8 +158,10 @@ yaa.define('ui/files/panel', [
       fill(folder, icon('folder'), h('span.sr-only', null, `${t('folder.choose')} `), h('span', null, folders.nameOf(app)), ' ', mode === 'own' ? null : h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)))
       attr(folder, 'title', t(`folder.about.${mode}`))
       folder.disabled = !files.foldersOf(app).length && !files.folderOf(app)
-      tabs[2].hidden = mode !== 'overlay'
-      if (mode !== 'overlay' && chosen === 'layer') show('tree')
+      // one list of changes: over a copy that with boxes
+      tabs[1].hidden = mode === 'overlay'
+      tabs[2].hidden = !tabs[1].hidden
+      if (mode !== 'overlay' && chosen === 'layer') show('changes')
       drawNotice()
     }
 
@@ -296,7 +299,19 @@ yaa.define('ui/files/panel', [
 
     shared.upload = uploads.pick
     show('tree')
-    return { open, close, update, act: layer.act, isOpen: () => opened }
+    /** Undo what the last turn did, if nothing has changed it since. @param {{before: string, after: string}} turn */
+    async function undo({ before, after }) {
+      const { routes, changed } = target()
+      try {
+        await changed(await routes.restore(before, after))
+        toast(t('review.undone'))
+      } catch (error) {
+        if (/** @type {any} */ (error).code !== 'workspace_moved') return files.failed(error)
+        toast(t('undo.over'), { bad: true })
+      }
+    }
+
+    return { open, close, update, undo, act: layer.act, isOpen: () => opened }
   }
 
   return { start }

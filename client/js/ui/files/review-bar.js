@@ -1,26 +1,28 @@
-// The bar over the field: what a session has changed in its copy of a folder, and what can be done with it. It is there after
-// a run and when a session is opened, until nothing is left that the folder does not have.
+// The bar over the field: what a session has changed, and what can be done with it. Over a copy of a folder it is there after
+// a run and when a session is opened, until nothing is left that the folder does not have; elsewhere it says what the last
+// turn changed, until that is undone.
 
-yaa.define('ui/files/review-bar', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/session', 'core/workspace-stand', 'io/layer-diffs'], (
-  { h, icon, text }, { t, count }, files, { openInterrupts }, { standOf }, { layerOf, linesIn },
+yaa.define('ui/files/review-bar', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/session', 'core/workspace-stand', 'core/file-changes', 'core/file-names', 'io/layer-diffs'], (
+  { h, icon, text }, { t, count }, files, { openInterrupts }, { standOf }, { changesOf, turnStart, treeBefore }, { visible, isJunk }, { layerOf, linesIn },
 ) => {
   /**
    * @param {import('../types').App} app
-   * @param {(what: 'review' | 'apply' | 'discard', tree?: string) => void} act
+   * @param {(what: 'review' | 'apply' | 'discard' | 'undo', seen: any) => void} act
    */
   function reviewBar(app, act) {
     const words = h('span', { role: 'status' })
     const lines = h('span.review-lines')
     /** @type {any} */ let layer = null
-    const button = (/** @type {'review' | 'apply' | 'discard'} */ what, classes = '') => h(`button.button.small${classes}`, { type: 'button', onclick: () => act(what, layer?.tree) }, t(`review.${what}`))
+    const button = (/** @type {'review' | 'apply' | 'discard' | 'undo'} */ what, classes = '') => h(`button.button.small${classes}`, { type: 'button', onclick: () => act(what, layer) }, t(`review.${what}`))
     const apply = button('apply', '.primary')
-    const el = h('div.note.review', { role: 'group', 'aria-label': t('review.label'), hidden: true }, icon('folder'), h('span.review-words', null, words, ' ', lines), h('span.review-actions', null, button('review'), button('discard', '.danger'), apply))
+    const [discard, undo] = [button('discard', '.danger'), button('undo')]
+    const el = h('div.note.review', { role: 'group', 'aria-label': t('review.label'), hidden: true }, icon('folder'), h('span.review-words', null, words, ' ', lines), h('span.review-actions', null, button('review'), discard, undo, apply))
     let drawn = ''
     let turn = 0
 
     /** @param {import('../types').State} state */
     function update({ session, live }) {
-      const shown = !app.past && !live && files.isOffered(app) && files.modeOf(app) === 'overlay' && Boolean(standOf(session)) && !openInterrupts(session).length
+      const shown = !app.past && !live && files.isOffered(app) && files.modeOf(app) !== 'read' && Boolean(standOf(session)) && !openInterrupts(session).length
       const key = shown ? JSON.stringify([session.id, files.folderOf(app), standOf(session), session.messages.length]) : ''
       if (key === drawn) return
       drawn = key
@@ -32,7 +34,7 @@ yaa.define('ui/files/review-bar', ['ui/dom', 'ui/files/i18n', 'ui/files/session-
       const mine = ++turn
       if (!drawn) return show(null)
       const routes = files.routesOf(app)
-      const found = await layerOf(routes).catch(() => null) // the panel says why
+      const found = files.modeOf(app) === 'overlay' ? await layerOf(routes).catch(() => null) : ofTurn(app.current.session) // the panel says why
       if (mine !== turn) return
       show(found)
       const sum = found?.meant.length ? await linesIn(routes, found).catch(() => null) : null
@@ -46,11 +48,23 @@ yaa.define('ui/files/review-bar', ['ui/dom', 'ui/files/i18n', 'ui/files/session-
       layer = found
       const n = found ? found.meant.length + Math.max(0, found.count - found.files.length) : 0
       el.hidden = !n
-      text(words, n ? t('review.words', { n }) : '')
-      apply.hidden = !found?.meant.some((/** @type {FileChange} */ { asks, conflict }) => !asks && !conflict)
+      const folder = files.folderOf(app)
+      text(words, n ? t(!found.before ? 'review.words' : folder ? 'review.folder' : 'review.own', { n, folder: visible(folder) }) : '')
+      discard.hidden = Boolean(found?.before)
+      undo.hidden = !discard.hidden
+      apply.hidden = !undo.hidden || !found?.meant.some((/** @type {FileChange} */ { asks, conflict }) => !asks && !conflict)
     }
 
-    return { el, update, refresh }
+    return { el, update, refresh, waits: () => !el.hidden && !layer?.before }
+  }
+
+  /** What the last turn changed where there is no copy; null: nothing, or it is undone. @param {Session} session */
+  function ofTurn(session) {
+    const start = turnStart(session)
+    const [before, after] = [treeBefore(session, start), standOf(session)]
+    const { files: all, count: n } = changesOf(session, start)
+    if (!n || !before || before === after) return null
+    return { files: all, meant: all.filter(({ path }) => !isJunk(path)), count: n, from: before, before, after, base: before, tree: after }
   }
 
   return { reviewBar }
