@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .tooling import environment, lanes, quick, soak, tools, turns
+from .tooling import command, environment, lanes, quick, soak, tools, turns
 from .tooling.report import Console, Outcome, account
 
 
@@ -41,10 +41,14 @@ def main() -> int:
         os.environ[turns.TURN] = str(options.turn)
         print(f"turn {options.turn}: `--turn {options.turn}` plays the same shares of what is long")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.environ[command.MARK] = run = str(os.getpid())
     try:
         outcomes = lanes.run(chosen, console)
     except KeyboardInterrupt:
-        console.line("tests", "interrupted: what ran has been told to end")
+        left = command.end_survivors(run)
+        console.line(
+            "tests", f"interrupted: what ran has been told to end, {left} had to be killed"
+        )
         return 128 + signal.SIGINT
     if options.bench:
         subprocess.run([sys.executable, "-m", "tests.bench"], cwd=tools.ROOT, check=False)

@@ -109,6 +109,8 @@ def run(lanes: list[Lane], console: Console) -> list[Outcome]:
             worker.join()
     except KeyboardInterrupt:
         command.interrupt()
+        for worker in workers:  # each command ends by itself, or is killed soon
+            worker.join()
         raise
     return [run.outcome for run in runs]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import threading
 import unittest
+from pathlib import Path
 
-from .command import Command
+from .command import MARK, Command, end_survivors
 
 LONG_S = 600.0
 CHILD = """
@@ -68,6 +71,27 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(child.problem(), "died of SIGINT")
         with self.assertRaises(ChildProcessError):
             os.wait4(child.pid, os.WNOHANG)
+
+    @unittest.skipUnless(Path("/proc/self/environ").exists(), "needs /proc")
+    def test_what_survives_in_a_group_of_its_own_is_ended(self) -> None:
+        wait = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(999)"]
+        started = []
+        for run in (f"one-{os.getpid()}", f"two-{os.getpid()}"):
+            env = {**os.environ, MARK: run}
+            child = subprocess.Popen(
+                wait, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+            assert child.stdout is not None
+            self.addCleanup(child.stdout.close)
+            self.assertEqual(child.stdout.readline(), "up\n")
+            started.append((run, child))
+        (run, ended), (_, other) = started
+        self.assertEqual(end_survivors(run), 1)
+        self.assertEqual(ended.wait(), -signal.SIGKILL)
+        self.assertIsNone(other.poll())
+        self.assertEqual(end_survivors(run), 0)
 
 
 if __name__ == "__main__":
