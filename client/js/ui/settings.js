@@ -87,7 +87,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @param {string} [name] */
     function show(name) {
       if (!el.open) el.showModal()
-      choose(name ?? (last?.server.failure ? 'server' : current || 'model'))
+      choose(name ?? (current || 'server'))
       tabs.querySelector('[aria-selected="true"]').focus()
     }
 
