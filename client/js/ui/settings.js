@@ -34,7 +34,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       h('header.dialog-head', null, h('h2', { id: heading }, t('settings.title')), close),
       h('div.dialog-body', null, tabs, panel))
     /** The folded parts, by name. @type {Record<string, any>} */ const folds = {}
-    const boxes = Object.fromEntries(Object.entries(TABS).map(([name, [first, ...rest]]) => [name, h('div.group', null, panels[first].el, rest.map(fold))]))
+    const boxes = Object.fromEntries(Object.entries(TABS).map(([name, [first, ...rest]]) => [name, h('div.group', null, name === 'storage' ? [rest.map(fold), panels[first].el] : [panels[first].el, rest.map(fold)])]))
     /** @type {any} */ let last = null
     let current = ''
     let owns = false
