@@ -1,7 +1,7 @@
 """Name the page's files by what is in them, so that browsers keep them without asking again.
 
 A served index.html names its scripts below `v/<version>/`, where the version is a digest of the
-page with all of them. The scripts that open the page are one file there, `page.js`, since each
+page with all of them. The scripts that open the page are one file there (BUNDLE), since each
 request costs a round trip. On disk the page stays as it is, and opens without a server.
 
 A version is read at once and kept as a whole, so that files of two versions never meet in a page.

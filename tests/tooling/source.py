@@ -51,8 +51,13 @@ def path_of(name: str) -> str:
     return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
 
 
-def imports() -> Iterator[tuple[str, int, str]]:
+@cache
+def imports() -> list[tuple[str, int, str]]:
     """(module, line, module of ours that it imports), TYPE_CHECKING and local ones included."""
+    return list(_imports())
+
+
+def _imports() -> Iterator[tuple[str, int, str]]:
     for name, tree in modules().items():
         is_package = (ROOT / name.replace(".", "/")).is_dir()
         for node in nodes(tree):
