@@ -499,6 +499,8 @@ class OpensNothing(unittest.IsolatedAsyncioTestCase):
         self.base = Path(os.path.realpath(holder))
         (self.base / "real").mkdir()
         (self.base / "real" / "file").write_text("real")
+        (self.base / "real").chmod(0o777)
+        self.base.chmod(0o755)
         flags = {
             "server.discover": False,
             "server.sandbox.require": "none",

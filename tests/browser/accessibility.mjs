@@ -177,10 +177,10 @@ await main(async (walk, job) => {
   });
 });
 
-/** What is said of the first field, beside its name. */
+/** What is said of the first field of the limits, beside its name. */
 function heard(page, words) {
   return page.waitForFunction((wanted) => {
-    const field = document.querySelector("dialog[open] [role=tabpanel]:not([hidden]) input");
+    const field = document.querySelector("dialog[open] [data-part=limits][open] input");
     return document.getElementById(field?.getAttribute("aria-describedby"))?.innerText === wanted;
   }, {}, words);
 }
