@@ -14,6 +14,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("press a suggestion", async () => {
+    await walk.sees(".empty", "Connect a model"); // it comes late, above what is pressed
     await walk.press("Say hello", ".empty button");
     await page.waitForSelector(".card.tool[data-state=done]");
     await walk.sees(".ask", "Allow ");
