@@ -22,7 +22,7 @@ def home_id(folder: Path) -> str:
     """Return the name of a home folder, which is made once; "" where nothing can be written."""
     path, name = folder / FILE, secrets.token_hex(8)
     with contextlib.suppress(OSError):
-        if not path.exists():
+        if folder.is_dir() and not path.exists():
             private_files.write(path, name.encode(), replace=False)  # another server may be first
         return path.read_text()
     return ""
