@@ -77,8 +77,9 @@ await main(async (walk, job) => {
   const { page } = walk;
   const requests = [];
   const home = new URL(".", job.url.split("#")[0]).href;
-  // The page's own scripts come when there is time, and it asks after its server, and once what it could be connected to.
-  const own = (url) => /^(?:js|css|v|icons)\/|^(?:worker\.html|service-worker\.js|manifest\.\w+|health|info|settings)$/.test(url.startsWith(home) ? url.slice(home.length) : "");
+  // The page's own scripts come when there is time, and it asks after its server (from disk the usual one), and once what it could be connected to.
+  const own = (url) => [home, "http://127.0.0.1:12345/"].some((top) => url.startsWith(top) &&
+    /^(?:js|css|v|icons)\/|^(?:worker\.html|service-worker\.js|manifest\.\w+|health|info|settings)$/.test(url.slice(top.length)));
   page.on("request", (request) => own(request.url()) || requests.push(request.url()));
 
   await walk.step("open", async () => {
