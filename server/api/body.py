@@ -22,7 +22,8 @@ GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
 FREE = 1 << 20  # bytes that gzip data may always expand to
 RATIO = 200  # highest ratio beyond FREE; sessions reach 5 to 50, empty data 1,000
 PIECE = 1 << 18  # bytes that are unpacked at once
-WIDEST = (0xF0, 0xF1, 0xF2, 0xF3, 0xF4)  # first bytes of characters that may take 4 bytes
+WIDEST = tuple(bytes((lead,)) for lead in range(0xF0, 0xF5))  # begin characters of 4 bytes
+SURROGATES = (b"\\ud", b"\\uD")  # begin the escapes of these
 PLAIN = 8  # how many times as fast a plain text is decoded and counted than parsed: 1 ms/MB
 
 
@@ -132,13 +133,14 @@ def strings_size(data: bytes | bytearray, text: str) -> int:
     """Return the most bytes that the strings of a JSON text take, with its numbers.
 
     The widest character of a string decides whether each takes 1, 2 or 4 bytes. Strings with one
-    of 4 are looked up, since most texts have such a character somewhere.
+    of 4, also one that is escaped, are looked up, since most texts have such a one somewhere.
     """
-    width = sys.getsizeof(text) // max(1, len(text))
+    escapes = [each for each in SURROGATES if each in data]
+    width = max(sys.getsizeof(text) // max(1, len(text)), 4 if escapes else 2 * (b"\\u" in data))
     total = len(text) * min(2, width)
     if width > 2:
         data = data.replace(b'\\"', b"__")
-        for lead in WIDEST:
+        for lead in (*WIDEST, *escapes):
             at = data.find(lead)
             while at >= 0:
                 end = data.find(b'"', at)
