@@ -177,14 +177,14 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
         server = config.server
         if server["api_keys"] or not is_loopback(server["host"]):
             return config
-        more: dict[str, Any] = {}
+        roots, copy = {}, {}
         if start.name and not server["folder_roots"]:
-            more["server.folder_roots"] = [str(start)]
-            config = load(home, named, env, {**flags, **more}, foreign=foreign, given=given)
+            roots = {"server.folder_roots": [str(start)]}
         if folder.name and folder.name not in server["folders"]:
-            more = {**flags, **more, "server.folders": {folder.name: _copy(folder)}}
+            copy = {"server.folders": {folder.name: _copy(folder)}}
+        for more in (roots | copy, roots):
             with suppress(ConfigError):  # it cannot be one: yaa's home lies in it, or another
-                return load(home, named, env, more, foreign=foreign, given=given)
+                return load(home, named, env, flags | more, foreign=foreign, given=given)
         return config
 
     return Source(file, read, file.stamp())
