@@ -43,9 +43,10 @@ def loaded() -> bool:
 """
 
 
-def lives(pid: int) -> bool:
-    """Whether there is such a process, and not only its exit code that nobody has asked for."""
-    return bool(about := supervisor.stat_of(pid)) and about[0] != b"Z"
+def lives(pid: int, parent: bytes = b"") -> bool:
+    """Whether a process has not ended, and is a child of `parent` if there is one."""
+    state, ppid, *_ = supervisor.stat_of(pid) or (b"Z", b"")
+    return state != b"Z" and parent in (b"", ppid)
 
 
 def below(pid: int) -> list[int]:
@@ -113,7 +114,7 @@ class Warm(test_runner.Case):
         offers = (asyncio.to_thread(self.runner.prepare, [None]) for _ in range(8))
         await asyncio.gather(*offers)
         await self.echo("a")
-        zygotes = [pid for pid in below(os.getpid()) if supervisor.stat_of(pid)[1] == me()]
+        zygotes = [pid for pid in below(os.getpid()) if lives(pid, me())]
         self.assertEqual(zygotes, [pool.pid])
 
     async def test_an_offer_of_other_tools_starts_nothing(self) -> None:
