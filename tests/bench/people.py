@@ -34,6 +34,7 @@ from .peers import config, start
 KEYS = {name: f"the-key-of-{name}-1234" for name in ("ann", "mal", "gil")}
 SHORT = "bench tokens=3 delay_us=0"
 TURN = f"{SHORT}", f'{SHORT} tool=shell{{"command":"true"}}'
+OTHER = "other"  # a second provider: 500 streams keep one busy that the turns would wait for
 FREE = {"tool": {"shell": {"auto_approve": True}}}
 MOST = 3.0, 4.0  # times as long as alone: a plain turn, one with a tool
 BURN = "python3 -c 'while True: pass' & sleep 2; kill $!"
@@ -137,7 +138,8 @@ def close(ones: list[socket.socket]) -> None:
 
 
 def streams(target: Target, ready: Event, stop: Event) -> None:
-    body = document("bench tokens=100000 delay_us=20000")
+    there = {"llm_api": {"provider": {"name": OTHER}}}
+    body = document("bench tokens=100000 delay_us=20000", config=there)
     ones = []
     for _ in range(500):
         with suppress(OSError):
@@ -253,6 +255,11 @@ def server() -> Iterator[tuple[Target, Target]]:
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         settings: Any = config(start(stack, "tests.bench.provider"))
+        providers = settings["server"]["providers"]
+        providers[OTHER] = {
+            **providers["main"],
+            "api_url": f"{start(stack, 'tests.bench.provider')}/v1",
+        }
         del settings["server"]["limits"]
         settings["server"]["api_keys"] = [
             {"name": name, "key": key, **({"owner": True} if name == "ann" else {})}
