@@ -11,6 +11,7 @@ import unittest
 import zlib
 from typing import Any
 
+from server import strict_json
 from server.api.body import FREE, RATIO, check_fields, inflate, strings_size
 from server.errors import Problem
 from server.http.parser import ProtocolError
@@ -154,6 +155,36 @@ class Budgets(Case):
         self.assertEqual((call.status, call.json["code"]), (503, "overloaded"))
         self.assertEqual(call.json["detail"], "No room")  # in the words of the account
         self.assertEqual(len(self.agent.runs), 1)
+
+    def test_no_shape_takes_more_than_is_counted(self) -> None:
+        many = range(3_000)
+        for name, value in (
+            ("objects of one key", [{"a": n + 0.5} for n in many]),
+            ("of one key each", [{f"k{n}": n + 0.5} for n in many]),
+            ("of one text", [{"a": f"w{n}"} for n in many]),
+            ("of five keys", [dict.fromkeys("abcde", n + 0.5) for n in many]),
+            ("of eleven keys", [dict.fromkeys("abcdefghijk", n + 0.5) for n in many]),
+            ("in objects", [{"a": {"b": {}}} for _ in many]),
+            ("one of many keys", {f"k{n}": n + 0.5 for n in many}),
+            ("empty objects", [{} for _ in many]),
+            ("lists of one number", [[[n + 1000]] for n in many]),
+            ("numbers", [n + 0.5 for n in many]),
+            ("large numbers", [10**25 + n for n in many]),
+            ("short texts", [f"w{n}" for n in many]),
+        ):
+            text = json.dumps(value, separators=(",", ":"))
+            tracemalloc.start()
+            try:
+                kept = strict_json.loads(text)
+                held = tracemalloc.get_traced_memory()[0]
+            finally:
+                tracemalloc.stop()
+            values = strict_json.count_values(text, len(text))
+            data = text.encode()
+            counted = len(data) + strings_size(data, text) + PER_VALUE * values
+            with self.subTest(name):
+                self.assertEqual(len(kept), len(many))
+                self.assertLess(held, counted)
 
     def test_memory_of_any_characters(self) -> None:
         """What is asked for is what parsing takes, of whatever width characters are in memory."""
