@@ -65,7 +65,7 @@ await main(async (walk, job) => {
     if (kept.length < 20 || !words.startsWith(kept)) throw new Error(`kept: “${kept}”`);
     await next.click(COMPOSER, { count: 3 });
     await next.keyboard.press("Backspace");
-    await next.waitForFunction(() => !localStorage.getItem("yaa.drafts"));
+    await next.waitForFunction(() => !Object.keys(localStorage).some((name) => name.startsWith("yaa.draft ")));
     return { kept: kept.length };
   });
 

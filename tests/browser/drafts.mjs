@@ -18,7 +18,7 @@ await main(async (walk, job) => {
   const set = (changes) => page.evaluate((all) => yaa.use("ui/commands").context().actions.set(all), changes);
   const attach = (name) => page.evaluate((one) => yaa.use("ui/commands").context().app.views.composer.attach([new File(["words"], one)]), name);
   const fresh = () => page.evaluate(() => yaa.use("ui/commands").run("session.new"));
-  const kept = () => page.evaluate(() => localStorage.getItem("yaa.drafts"));
+  const kept = () => page.evaluate(() => JSON.stringify(localStorage));
   /** What is written, and the files beside it. */
   const holds = (words, ...files) => page.waitForFunction((wanted, css) => (
     JSON.stringify([document.querySelector(css).value, ...[...document.querySelectorAll(".tray b")].map((one) => one.textContent)]) === wanted
@@ -65,10 +65,10 @@ await main(async (walk, job) => {
     await fresh();
     await page.type(AREA, "bench tokens=2 delay_us=0 hush");
     await attach("c.txt");
-    await page.waitForFunction(() => localStorage.getItem("yaa.drafts")?.includes("hush"));
+    await page.waitForFunction(() => JSON.stringify(localStorage).includes("hush"));
     await walk.press("More about this session", ".top button");
     await walk.press("New temporary session", "[role=menuitem]");
-    await page.waitForFunction(() => !localStorage.getItem("yaa.drafts")?.includes("hush"));
+    await page.waitForFunction(() => !JSON.stringify(localStorage).includes("hush"));
     await holds("bench tokens=2 delay_us=0 hush", "c.txt");
     await set({ language: "zh" });
     await page.waitForSelector(".tray button[aria-label='移除 c.txt']");
@@ -77,7 +77,7 @@ await main(async (walk, job) => {
     await send();
     await fresh();
     await holds("");
-    if ((await kept())?.includes("hush")) throw new Error("its words are kept");
+    if ((await kept()).includes("hush")) throw new Error("its words are kept");
   });
 
   await walk.step("a language that does not come", async () => {

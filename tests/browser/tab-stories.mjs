@@ -29,9 +29,8 @@ const PARTS = `(() => {
   const { sessionStore, queue, settings, store } = yaa.use('ui/commands').context().app
   const owner = globalThis.tabOwner
   const server = globalThis.tabServer = (${serverOf})(owner)
-  const drafts = () => localStorage.getItem('yaa.drafts')
   globalThis.tabActs = (${actsOf})({
-    sessionStore, queue, settings, store, drafts, server, owner,
+    sessionStore, queue, settings, store, storage: localStorage, server, owner,
     isBusy: yaa.use('ui/session-store').isBusy, canResume: yaa.use('core/session').canResume,
   })
 })()`;

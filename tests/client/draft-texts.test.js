@@ -4,14 +4,10 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
+const { storageOf: storage, SharedStorage } = require('./storage.js')
 
 const settings = use('io/settings')
 const location = { protocol: 'http:', origin: 'http://a', pathname: '/', hash: '', search: '' }
-function storage() {
-  const kept = new Map()
-  return { kept, getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) }
-}
-
 // As much of a page as hears that another tab has stored something.
 const page = new EventTarget()
 globalThis.addEventListener = page.addEventListener.bind(page)
@@ -25,7 +21,29 @@ test('a draft is kept per session, and gone when it is empty', () => {
   assert.deepStrictEqual([settings.open({ storage: place, location }).draft('a'), one.draft('b'), one.draft('c')], ['hello', 'there', ''])
   one.setDraft('a', '')
   one.setDraft('b', '')
-  assert.strictEqual(place.kept.has('yaa.drafts'), false)
+  assert.strictEqual(place.kept.size, 0)
+})
+
+test('tabs that write before they have heard of one another write nothing over', async () => {
+  const place = new SharedStorage()
+  const later = () => new Promise(setImmediate)
+  const open = (tab) => settings.open({ storage: place.of(), tab, location })
+  for (const ids of [['s', 's'], ['s', 'new'], ['new', 'new']]) {
+    const tabs = ids.map(() => storage())
+    const pages = tabs.map(open)
+    for (const words of ['a', 'a longer']) ids.forEach((id, n) => pages[n].setDraft(id, `${words} text ${n}`))
+    await later()
+    assert.deepStrictEqual(tabs.map((tab, n) => open(tab).draft(ids[n])), ['a longer text 0', 'a longer text 1'], 'over a reload')
+    const found = []
+    for (const id of ids) { // those tabs are gone
+      const next = open(storage())
+      found.push(next.draft(id))
+      next.setDraft(id, '') // it is sent
+      await later()
+    }
+    assert.deepStrictEqual(found.sort(), ['a longer text 0', 'a longer text 1'], `in ${ids}`)
+    assert.strictEqual(place.kept.size, 0)
+  }
 })
 
 test('two tabs do not write over one another', () => {
@@ -85,10 +103,8 @@ test('the oldest go first; a broken store and no store are no failure', () => {
   for (let i = 0; i < 50; i++) one.setDraft(`s${i}`, 'x')
   const again = () => settings.open({ storage: place, location })
   assert.deepStrictEqual([again().draft('s0'), again().draft('s49')], ['', 'x'])
-  place.kept.set('yaa.drafts', '{"s49": "of a page of before"}')
-  assert.strictEqual(again().draft('s49'), 'of a page of before')
   place.kept.set('yaa.drafts', '{')
-  assert.strictEqual(again().draft('s49'), '')
+  assert.strictEqual(again().draft('s49'), 'x')
   const none = settings.open({ storage: null, location })
   none.setDraft('a', 'x')
   assert.strictEqual(none.draft('a'), 'x')
@@ -97,6 +113,17 @@ test('the oldest go first; a broken store and no store are no failure', () => {
   assert.strictEqual(full.draft('a'), 'x')
   full.setDraft('a', '')
   assert.strictEqual(full.draft('a'), '')
+})
+
+test('drafts of a page of before are carried over once', () => {
+  for (const before of ['{"s": "first", "t": "other"}', '{"all": [["s", "older"], ["t", "other"], ["s", "first"]]}']) {
+    const place = storage(new Map([['yaa.drafts', before]]))
+    const again = () => settings.open({ storage: place, tab: storage(), location })
+    const one = again()
+    assert.deepStrictEqual([one.draft('s'), again().draft('t'), place.kept.has('yaa.drafts')], ['first', 'other', false])
+    one.setDraft('s', '')
+    assert.notStrictEqual(again().draft('s'), 'first', 'it is said once')
+  }
 })
 
 test('what is said in a temporary session is not kept, nor lost', () => {

@@ -47,10 +47,10 @@ function serverOf(owner) {
 }
 
 /**
- * @param {any} tab {sessionStore, queue, settings, store, drafts, server, owner, isBusy, canResume}
+ * @param {any} tab {sessionStore, queue, settings, store, storage, server, owner, isBusy, canResume}
  * @returns {Record<string, (act: any) => any>} what comes of an act, where the story has to know it
  */
-function actsOf({ sessionStore, queue, settings, store, drafts, server, owner, isBusy, canResume }) {
+function actsOf({ sessionStore, queue, settings, store, storage, server, owner, isBusy, canResume }) {
   const NAMES = ['asks', 'talk', 'gone']
   let mark = ''
   /** @type {any} */ let deleted = null
@@ -102,12 +102,12 @@ function actsOf({ sessionStore, queue, settings, store, drafts, server, owner, i
     resume() { if (canResume(entry('talk').session)) sessionStore.retry(entry('talk')) },
     runs: () => NAMES.filter((name) => entry(name)?.going),
     async stored() {
-      const all = JSON.parse(drafts() ?? '{"all": []}').all
+      const names = Array.from({ length: storage.length }, (_, n) => storage.key(n)).filter((name) => name.startsWith('yaa.draft ') && name.endsWith(` ${idOf('talk')}`))
       return {
         ids: (await store.list()).map(({ id }) => id),
         sessions: await Promise.all(NAMES.map(async (name) => [name, await store.get(idOf(name))])),
         waits: (await Promise.all(['asks', 'talk'].map(async (name) => (await store.look(idOf(name))).changes))).flat(),
-        drafts: all.filter(([id]) => id === idOf('talk')).map(([, words]) => words),
+        drafts: names.map((name) => storage.getItem(name)),
       }
     },
   }

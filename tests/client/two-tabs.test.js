@@ -7,6 +7,7 @@ const assert = require('node:assert')
 const path = require('node:path')
 const { use, JS, random } = require('./load-modules.js')
 const { FakeIDB } = require('./fake-idb.js')
+const { storageOf, SharedStorage } = require('./storage.js')
 const { storyOf, SESSIONS, ACTS } = require('./tab-stories.js')
 const { serverOf, actsOf } = require('./tab-acts.js')
 const { Player } = require('./tab-player.js')
@@ -46,17 +47,11 @@ class Locks {
   drop(owner) { for (const [name, one] of this.taken) if (one.owner === owner) this.taken.delete(name) }
 }
 
-/** A storage of strings. */
-function strings() {
-  const kept = new Map()
-  return { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) }
-}
-
 /** The browser: what its tabs share. */
 class Browser {
   locks = new Locks()
   /** @type {any[]} */ channels = []
-  storage = strings()
+  storage = new SharedStorage()
   serial = 0
   /** @type {any[]} */ tabs = []
   /** as player wants it */ turn = turn
@@ -65,7 +60,7 @@ class Browser {
 
   constructor() {
     Object.assign(globalThis, {
-      indexedDB: new FakeIDB(), document: Object.assign(new EventTarget(), { querySelectorAll: () => [] }), addEventListener() {}, removeEventListener() {}, sessionStorage: strings(),
+      indexedDB: new FakeIDB(), document: Object.assign(new EventTarget(), { querySelectorAll: () => [] }), addEventListener() {}, removeEventListener() {}, sessionStorage: storageOf(),
     })
   }
 
@@ -105,8 +100,9 @@ class Browser {
       },
     })
     const queue = queueOf(app)
-    const settings = settingsOf.open({ storage: this.storage, tab: strings(), location: { protocol: 'http:', origin: 'http://a', pathname: '/', hash: '', search: '' } })
-    const acts = actsOf({ sessionStore, queue, settings, store, drafts: () => this.storage.getItem('yaa.drafts'), server, owner, isBusy, canResume })
+    const storage = this.storage.of()
+    const settings = settingsOf.open({ storage, tab: storageOf(), location: { protocol: 'http:', origin: 'http://a', pathname: '/', hash: '', search: '' } })
+    const acts = actsOf({ sessionStore, queue, settings, store, storage, server, owner, isBusy, canResume })
     const crash = () => {
       owner.dead = true
       this.locks.drop(owner)

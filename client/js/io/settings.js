@@ -2,11 +2,14 @@
 // file:// page of the machine shares one storage, so there a key stays in memory unless the person wants it kept.
 // A key belongs to one address and is never shown to another.
 
-yaa.define('io/settings', [], () => {
+yaa.define('io/settings', ['core/ids'], ({ uuid }) => {
   const SETTINGS = 'yaa.settings'
   const BASE = 'yaa.base'
   const KEYS = 'yaa.keys'
+  /** Of this tab. Pages of before had those of all tabs there, too, and two that wrote at once lost one. */
   const DRAFTS = 'yaa.drafts'
+  /** Each text that is written has a name of its own for the other tabs: none is written over. */
+  const DRAFT = 'yaa.draft '
   const INFO = 'yaa.info'
   /** Servers of which it is kept what they are. */
   const MOST_SERVERS = 4
@@ -79,12 +82,24 @@ yaa.define('io/settings', [], () => {
 
     /** What is being written in this tab; ~… is of this page alone. */
     const drafts = new Map(Object.entries(read(DRAFTS, tab)))
-    /** Drafts of all tabs, the newest last; a page of before kept one a session. @returns {[string, string][]} */
-    const draftsOfAll = () => (({ all, ...before }) => all ?? Object.entries(before))(read(DRAFTS))
+    let written = 0
+    /** Names of the texts of all tabs, the newest last. @param {string} [id] of one draft */
+    const textsOf = (id) => Array.from({ length: storage?.length ?? 0 }, (_, i) => String(storage?.key(i)))
+      .filter((name) => name.startsWith(DRAFT) && (id === undefined || name.split(' ').slice(3).join(' ') === id)).sort()
+
+    /** @param {string} id @param {string} text */
+    function putText(id, text) {
+      written = Math.max(Date.now(), written + 1)
+      return write(`${DRAFT}${written} ${uuid()} ${id}`, text)
+    }
+
+    const { all, ...before } = read(DRAFTS)
+    write(DRAFTS, undefined)
+    for (const [id, text] of Array.isArray(all) ? all : Object.entries(before)) putText(id, text)
 
     /** What this tab has, or else what another one has left, which is this tab's then. @param {string} id @returns {string} */
     function draft(id) {
-      const text = String(drafts.get(id) ?? draftsOfAll().findLast(([of]) => of === id)?.[1] ?? '')
+      const text = String(drafts.get(id) ?? storage?.getItem(textsOf(id).at(-1) ?? '') ?? '')
       if (text) drafts.set(id, text)
       return text
     }
@@ -96,9 +111,9 @@ yaa.define('io/settings', [], () => {
       if (id.startsWith('~')) return
       const own = [...drafts].filter(([of, words]) => (words || of === 'new') && !of.startsWith('~'))
       write(DRAFTS, own.length ? Object.fromEntries(own) : undefined, tab)
-      const others = draftsOfAll().filter(([of, words]) => of !== id || words !== before)
-      const all = (text ? [...others, [id, text]] : others).slice(-MOST_DRAFTS)
-      write(DRAFTS, all.length ? { all } : undefined)
+      const old = textsOf(id).filter((name) => storage?.getItem(name) === before)
+      if (text && !putText(id, text)) return
+      for (const name of [...old, ...textsOf().slice(0, -MOST_DRAFTS)]) write(name, undefined)
     }
 
     return {
