@@ -2,7 +2,7 @@
 
 schema.py checks a session's settings with CONFIG; `config_schema` is made from it. That is sent by
 `GET /info`, from which clients make forms, and used to find unknown keys. `x-order` lists the keys
-as JSON pointers, the most often changed first.
+as JSON pointers, the most often changed first; `x-foreign` is what a session from elsewhere keeps.
 """
 
 from __future__ import annotations
@@ -63,8 +63,17 @@ _SECONDS = field_types.number(f"a number of seconds, {_BELOW}")
 _PAUSE = field_types.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
 
 
-def _choice(title: str, text: str, names: tuple[str, ...]) -> Kind:
-    return with_title(field_types.one_of(*names), title, text)
+FOREIGN = "x-foreign"  # keyword of a key, without which sanitize.py removes it
+
+
+def _harmless(kind: Kind, title: str, text: str, **more: Any) -> Kind:
+    """Return the kind of a key that permits nothing: a session from elsewhere keeps it."""
+    return with_title(kind, title, text, **{FOREIGN: "keep"}, **more)
+
+
+def _at_most(kind: Kind, title: str, text: str) -> Kind:
+    """Return the kind of a limit: a session from elsewhere keeps what is below the default."""
+    return with_title(kind, title, text, **{FOREIGN: "at_most"})
 
 
 def _object(title: str, text: str, is_open: bool = False, /, **fields: Kind) -> Kind:
@@ -161,7 +170,9 @@ _PROVIDER = _object(
     max_context=with_title(
         LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"
     ),
-    tool_mode=_choice("How tools are called", "Of your own provider.", TOOL_MODES),
+    tool_mode=with_title(
+        field_types.one_of(*TOOL_MODES), "How tools are called", "Of your own provider."
+    ),
     cost_per_ktoken=with_title(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
     cost_unit=with_title(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
     costs=_COSTS,
@@ -173,42 +184,46 @@ _YAA = _object(
     language=with_title(
         TEXT_OR_NONE, "Answer language", "In words, such as 中文 or French. Empty: any."
     ),
-    auto_title=with_title(FLAG, "Title by the model", "One extra model call names the session."),
-    mode=with_title(
+    auto_title=_harmless(FLAG, "Title by the model", "One extra model call names the session."),
+    mode=_harmless(
         field_types.leaf(_mode_or_none, f"one of {', '.join(MODES)}", {"type": ["string", "null"]}),
         "Mode",
         "How tools are used. Empty: as the agent says.",
         examples=list(MODES),
     ),
-    output_schema=with_title(
+    output_schema=_harmless(
         field_types.object_of(
             words="a JSON Schema, or null for none", none=True, more=_usable_schema
         ),
         "Structure of the answer",
         "A JSON Schema. " + _NONE,
     ),
-    max_context=with_title(
+    max_context=_harmless(
         LIMIT, "Longest request", f"Tokens, if that is less than the model's window. {_NONE}"
     ),
-    stream=with_title(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
-    ask=_choice(
+    stream=_harmless(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
+    ask=with_title(
+        field_types.one_of(*ASK),
         "Ask about",
         "by_rules: where the rules say so; every_call: before every call. In a copy: edits_run: not"
         " about changes to files; copy_runs: nor about programs.",
-        ASK,
     ),
     unattended=with_title(FLAG, "Nobody is there", "Tools that would ask are not run."),
-    tool_mode=_choice("How tools are called", "auto: as the model can.", TOOL_MODES),
-    require_finish_tool=with_title(
+    tool_mode=_harmless(
+        field_types.one_of(*TOOL_MODES), "How tools are called", "auto: as the model can."
+    ),
+    require_finish_tool=_harmless(
         FLAG, "Finish by a tool", "Only the finish tool completes the session."
     ),
-    tool_detail=with_title(
+    tool_detail=_harmless(
         FLAG, "Tools in brief", "One line for each tool; the model asks for more."
     ),
-    result_schema=with_title(FLAG, "Say what tools return", "In the description of each."),
-    progress_hint=with_title(FLAG, "Count the steps", "Tell the model how many are left."),
-    skills_off=with_title(TEXTS, "Skills switched off", "Names; * is all."),
-    reply=_choice("Reply", "full: the session; delta: what this run added.", REPLIES),
+    result_schema=_harmless(FLAG, "Say what tools return", "In the description of each."),
+    progress_hint=_harmless(FLAG, "Count the steps", "Tell the model how many are left."),
+    skills_off=_harmless(TEXTS, "Skills switched off", "Names; * is all."),
+    reply=_harmless(
+        field_types.one_of(*REPLIES), "Reply", "full: the session; delta: what this run added."
+    ),
 )
 _RETRY = _object(
     "Retry",
@@ -225,15 +240,16 @@ _LLM_API = _object(
     "Which model is called, and how.",
     provider=_PROVIDER,
     model_settings=MODEL_SETTINGS,
-    max_tokens=with_title(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
+    max_tokens=_at_most(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
     retry=field_types.as_one(
-        _RETRY, f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)"
+        replace(_RETRY, form=_RETRY.form | {FOREIGN: "at_most"}),
+        f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)",
     ),
-    request_timeout=with_title(_SECONDS, "Time for an answer", "Seconds, all attempts together."),
-    first_byte_timeout=with_title(_SECONDS, "Time until it begins", "Seconds."),
-    idle_timeout=with_title(_SECONDS, "Time between two parts", "Seconds."),
-    interval=with_title(_PAUSE, "Interval", "Least seconds between two calls of this session."),
-    stream=with_title(FLAG, "Stream", "Let the model stream."),
+    request_timeout=_at_most(_SECONDS, "Time for an answer", "Seconds, all attempts together."),
+    first_byte_timeout=_at_most(_SECONDS, "Time until it begins", "Seconds."),
+    idle_timeout=_at_most(_SECONDS, "Time between two parts", "Seconds."),
+    interval=_at_most(_PAUSE, "Interval", "Least seconds between two calls of this session."),
+    stream=_harmless(FLAG, "Stream", "Let the model stream."),
     tool_choice=with_title(
         TEXT_OR_NONE,
         "Tool that must be called",
@@ -255,47 +271,49 @@ _TOOL_LIMITS = _object(
 _LIMITS = _object(
     "Limits",
     "What one message of the user may use. The server's are never exceeded.",
-    max_steps=with_title(LIMIT, "Steps", f"Model calls. {_NONE}"),
-    max_wall_s=with_title(LIMIT, "Time", f"Seconds, without those in which you are asked. {_NONE}"),
-    max_tokens=with_title(LIMIT, "Tokens", f"Of all model calls together. {_NONE}"),
-    max_cost_micro=with_title(LIMIT, "Cost", f"Millionths of the provider's unit. {_NONE}"),
-    max_consecutive_errors=with_title(
+    max_steps=_at_most(LIMIT, "Steps", f"Model calls. {_NONE}"),
+    max_wall_s=_at_most(LIMIT, "Time", f"Seconds, without those in which you are asked. {_NONE}"),
+    max_tokens=_at_most(LIMIT, "Tokens", f"Of all model calls together. {_NONE}"),
+    max_cost_micro=_at_most(LIMIT, "Cost", f"Millionths of the provider's unit. {_NONE}"),
+    max_consecutive_errors=_at_most(
         LIMIT, "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}"
     ),
-    on_limit=_choice(
-        "At a limit", "summarize: the model says how far it came; stop: nothing.", ON_LIMIT
+    on_limit=_harmless(
+        field_types.one_of(*ON_LIMIT),
+        "At a limit",
+        "summarize: the model says how far it came; stop: nothing.",
     ),
     tool=replace(
         field_types.with_limit(NUMBERS, MOST["config/limits/tool"]),
-        form=_TOOL_LIMITS.form,
+        form=_TOOL_LIMITS.form | {FOREIGN: "at_most"},
         fields=_TOOL_LIMITS.fields,  # the same kind of numbers
     ),
 )
 _CONTEXT = _object(
     "Context",
     "How the model's view of a long session is made smaller.",
-    enabled=with_title(FLAG, "Make it smaller", "When it gets long."),
-    budget=with_title(POSITIVE, "Budget", "Tokens of a request at most, whatever the window."),
-    trigger_ratio=with_title(_SHARE, "Begins at", "Share of the window."),
-    target_ratio=with_title(_SHARE, "Ends at", "Share of that."),
-    max_messages=with_title(_COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
-    keep_turns=with_title(
+    enabled=_harmless(FLAG, "Make it smaller", "When it gets long."),
+    budget=_at_most(POSITIVE, "Budget", "Tokens of a request at most, whatever the window."),
+    trigger_ratio=_harmless(_SHARE, "Begins at", "Share of the window."),
+    target_ratio=_harmless(_SHARE, "Ends at", "Share of that."),
+    max_messages=_harmless(_COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
+    keep_turns=_harmless(
         COUNT, "Turns to keep", "Their results stay, and they are summed up last."
     ),
-    keep_messages=with_title(COUNT, "Messages to keep", "They are shortened last."),
-    large_chars=with_title(COUNT, "A large message", "Has so many characters."),
-    preview_chars=with_title(
-        COUNT, "Preview", "Characters that stay at its beginning and its end."
-    ),
-    ingest_tokens=with_title(
+    keep_messages=_harmless(COUNT, "Messages to keep", "They are shortened last."),
+    large_chars=_harmless(COUNT, "A large message", "Has so many characters."),
+    preview_chars=_harmless(COUNT, "Preview", "Characters that stay at its beginning and its end."),
+    ingest_tokens=_harmless(
         _COUNT_OR_NONE, "Largest whole result", "Tokens. null is a tenth of the budget."
     ),
-    min_saving=with_title(_SHARE, "Least saving", "Share; a pass that saves less is not made."),
-    window_runs=with_title(_COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
-    summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", SUMMARIES),
-    summary_ratio=with_title(_SHARE, "Length of a summary", "Share of what it stands for."),
-    summary_timeout_s=with_title(_SECONDS, "Time for a summary", "Seconds."),
-    strategies=with_title(
+    min_saving=_harmless(_SHARE, "Least saving", "Share; a pass that saves less is not made."),
+    window_runs=_harmless(_COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
+    summary=_harmless(
+        field_types.one_of(*SUMMARIES), "Summaries", "extract: made of sentences; llm: by a model."
+    ),
+    summary_ratio=_harmless(_SHARE, "Length of a summary", "Share of what it stands for."),
+    summary_timeout_s=_harmless(_SECONDS, "Time for a summary", "Seconds."),
+    strategies=_harmless(
         field_types.as_one(
             field_types.list_of(field_types.one_of(*STRATEGIES)),
             f"an array of names: {', '.join(STRATEGIES)}",
@@ -303,8 +321,8 @@ _CONTEXT = _object(
         "Strategies",
         "Which may be used.",
     ),
-    exempt_tools=with_title(TEXTS, "Tools whose results stay whole", "By name."),
-    retain_tool=with_title(FLAG, "Let the model choose", "Offer it a tool that keeps messages."),
+    exempt_tools=_harmless(TEXTS, "Tools whose results stay whole", "By name."),
+    retain_tool=_harmless(FLAG, "Let the model choose", "Offer it a tool that keeps messages."),
 )
 _TOOL = _object(
     "Tool",

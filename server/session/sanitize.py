@@ -1,9 +1,9 @@
 """Remove from a session document of another origin everything that could permit something. Pure.
 
-An allow-list: a key that is not named here is removed. Messages, results, titles and branches stay;
-approvals, policies, agents, providers, hidden instructions and limits above the defaults are
-removed. The web page has the same function (client/js/core/sanitize.js); tests/vectors/foreign.json
-tests both.
+An allow-list: a key that is not named here, or a setting that is not marked in config_schema.py,
+is removed. Messages, results, titles and branches stay; approvals, policies, agents, providers,
+hidden instructions and limits above the defaults are removed. The web page has the same function
+(client/js/core/sanitize.js); tests/vectors/foreign.json tests both.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json
+from ..schema.field_types import ANY
 from ..strict_json import pointer
 from .agent_definition import DEFAULT
-from .limits import BEYOND_RULES, LIMITS, NETWORKS
+from .config_schema import CONFIG, FOREIGN
+from .limits import BEYOND_RULES, NETWORKS
 
 Place = tuple[str | int, ...]
 
@@ -27,37 +29,6 @@ IN_PART = (
     *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
     *("grants", "instructions", "interrupts", "run", "skills", "status", "tools", "workspace"),
 )
-# Keys in `config` that are kept as they are, and below, numbers kept up to the default.
-FREE: dict[str, tuple[str, ...]] = {
-    "yaa": (
-        *("stream", "reply", "auto_title", "max_context", "mode", "require_finish_tool"),
-        *("output_schema", "tool_mode", "tool_detail", "result_schema", "progress_hint"),
-        "skills_off",
-    ),
-    "llm_api": ("stream",),
-    "limits": ("on_limit",),
-    "context": (
-        *("enabled", "trigger_ratio", "target_ratio", "max_messages", "keep_turns"),
-        *("keep_messages", "large_chars", "preview_chars", "ingest_tokens", "min_saving"),
-        *(
-            "window_runs",
-            "exempt_tools",
-            "strategies",
-            "summary",
-            "summary_ratio",
-            "summary_timeout_s",
-        ),
-        "retain_tool",
-    ),
-}
-AT_MOST: dict[str, tuple[str, ...]] = {
-    "llm_api": (
-        *("max_tokens", "request_timeout", "first_byte_timeout", "idle_timeout", "interval"),
-    ),
-    "limits": LIMITS,
-    "context": ("budget",),
-}
-NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of numbers kept up to the default
 MAX_LANGUAGE = 40  # characters; a longer text may be an instruction
 RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
 CONTEXT = ("ops", "events")
@@ -157,7 +128,7 @@ def _config(document: Json, defaults: Json, removed: list[Json]) -> Json:
             kept = {}
             for key, text in _object(section).items():
                 _instructions(text, ("config", "prompt", key), "", removed)
-        elif name in FREE:
+        elif name in CONFIG.fields:
             kept = _section(name, _object(section), _object(defaults.get(name)), removed)
         else:
             kept = {}
@@ -173,14 +144,16 @@ def _section(name: str, section: Json, defaults: Json, removed: list[Json]) -> J
     found: Json = {}
     for key, value in section.items():
         place = ("config", name, key)
-        if key in FREE[name]:
+        kind = CONFIG.fields[name].fields.get(key, ANY)
+        keeps = kind.form.get(FOREIGN)
+        if keeps == "keep":
             found[key] = value
-        elif key in AT_MOST.get(name, ()):
+        elif keeps == "at_most" and not kind.fields:
             if _fits(value, key, defaults):
                 found[key] = value
             else:
                 removed.append(_item("limit", place, value))
-        elif key == NESTED.get(name):
+        elif keeps == "at_most":
             most = _object(defaults.get(key))
             inner = _object(value)
             if kept := {one: number for one, number in inner.items() if _fits(number, one, most)}:

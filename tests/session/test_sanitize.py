@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from server.session import sanitize as foreign
-from server.session.config_schema import CONFIG
+from server.session.config_schema import CONFIG, FOREIGN
 from server.session.limits import LIMITS
 from server.session.sanitize import sanitize
 from server.session.schema import CONTEXT, TOP
@@ -58,19 +58,31 @@ class Sanitized(unittest.TestCase):
         self.assertEqual(set(SHIPPED) - decided, set())
         dropped = {"calib", "windows", "compact"}  # the last may have a model write summaries
         self.assertEqual(set(CONTEXT) - {*foreign.CONTEXT, *dropped}, set())
-        self.assertEqual(foreign.AT_MOST["limits"], LIMITS)
-        sections = {name: set(kind.fields) for name, kind in CONFIG.fields.items()}
-        for name, defaults in SHIPPED["config"].items():
-            sections[name] |= set(defaults)
+        marks = {
+            name: {key: kind.form.get(FOREIGN) for key, kind in section.fields.items()}
+            for name, section in CONFIG.fields.items()
+            if name not in ("agent", "prompt", "tool")
+        }
+        at_most = {key for key, mark in marks["limits"].items() if mark == "at_most"}
+        self.assertEqual(at_most, {*LIMITS, "tool"})
+        self.assertLessEqual(set(SHIPPED["config"]), set(CONFIG.fields))
         gone = {"provider", "model_settings", "tool_choice", "unattended", "language", "ask"}
-        for name, keys in sections.items():
-            if name in ("agent", "prompt", "tool"):
-                continue
-            kept = {*foreign.FREE[name], *foreign.AT_MOST.get(name, ())}
-            kept.add(foreign.NESTED.get(name, ""))
-            with self.subTest(name):
-                self.assertEqual(keys - kept - gone, set())
-                self.assertEqual(set(foreign.FREE[name]) - keys, set(), "there is no such key")
+        for name, section in marks.items():
+            unmarked = {key for key, mark in section.items() if mark not in ("keep", "at_most")}
+            self.assertEqual(unmarked - gone, set(), name)
+
+    def test_the_page_decides_each_setting_alike(self) -> None:
+        messages = [{"id": "m1", "role": "user", "content": "Hello"}]
+        documents = [
+            {"id": "s1", "version": 1, "messages": messages, "config": {name: {key: value}}}
+            for name, section in CONFIG.fields.items()
+            for key in section.fields
+            for value in (0, "x", None, True, {"times": 0, "cpu_s": 1e9})
+        ]
+        for document, found in zip(documents, imported(documents), strict=True):
+            with self.subTest(document):
+                session, removed = sanitize(document, SHIPPED)
+                self.assertEqual((found["alone"], found["removed"]), (session, removed))
 
     def test_things_that_are_none_anywhere_do_not_matter(self) -> None:
         dice = random.Random(11)
