@@ -132,6 +132,7 @@ class ModelCall:
 
     `body(plain)` builds the request body anew for each attempt: it is as large as the session, so
     it is not kept while the answer streams. `plain` leaves out the reasoning of earlier messages.
+    `left_out`: tools that the model refuses, and why (EndpointState.fit).
     """
 
     body: Callable[[bool], dict[str, Any]]
@@ -139,6 +140,7 @@ class ModelCall:
     options: Options
     mode: str
     names: ToolNameMap
+    left_out: dict[str, str]
 
 
 def tool_mode(provider: Provider, options: Options) -> str:
@@ -251,12 +253,10 @@ def accepted_media(
 
     def is_refused(part: Any) -> bool:
         """Return whether this part becomes words."""
-        kind = part.get("type") if isinstance(part, dict) else None
-        if refused.get(str(kind)) or not digests or str(kind) not in refused:
-            return refused.get(str(kind), False)
-        inner = part.get(kind)
-        values = inner.values() if isinstance(inner, dict) else [inner]
-        return any(media_digest(each) in digests for each in values if isinstance(each, str))
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
+        if refused.get(kind) or not digests or kind not in refused:
+            return refused.get(kind, False)
+        return any(media_digest(data) in digests for _, data in media_in(part))
 
     return [
         {**message, "content": [_told(part) if is_refused(part) else part for part in content]}
@@ -264,6 +264,22 @@ def accepted_media(
         else message
         for message in messages
     ]
+
+
+# The last member of a place with a picture or file, or the last two: in parts of messages, and in
+# the requests of each API.
+_DATA = ("image_url", "file_data")
+_DATA_ENDS = {(kind, "url") for kind in ("image_url", "video_url", "source")}
+_DATA_ENDS |= {("source", "data"), ("input_audio", "data")}
+
+
+def media_in(value: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (place, data or address) of the pictures and files in a part or a request."""
+    if isinstance(value, str) and (at[-1] in _DATA or at[-2:] in _DATA_ENDS):
+        yield at, value
+    elif isinstance(value, list | dict):
+        for key, inner in enumerate(value) if isinstance(value, list) else value.items():
+            yield from media_in(inner, (*at, str(key)))
 
 
 def media_digest(data: str) -> str:

@@ -27,19 +27,15 @@ from .chat_request import ModelCall, ToolNameMap, accepted_media, tool_mode
 from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
 from .quirks import (
-    LEFT_OUT,
-    NO_TOOLS,
+    FLAG,
+    MEDIUM,
     NOT_THEIRS,
-    STATUS,
     EndpointState,
-    NoTools,
+    Lesson,
     OtherAPI,
-    UnfitTool,
-    cures,
-    learn_flags,
+    Refusal,
+    lessons,
     other_api,
-    refused_media,
-    unfit_tool,
 )
 from .request_text import body_text
 from .retry import RetryPolicy, Sleep, attempts, retry_after
@@ -56,8 +52,6 @@ _FAILURES = {
 }
 TOOL_REFUSED, REQUEST_CHANGED = "tool_refused", "request_changed"  # codes of `run.warnings`
 SHOWN = 20  # names in a warning
-MOST_UNFIT = 16  # tools that one call sets aside
-MOST_MEDIA = 4  # pictures and files that one call leaves out one by one; then all
 # Models that reason at length say nothing for minutes, and a second attempt is paid again.
 REASONING_S = 300.0
 _VISIBLE = ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_START")
@@ -102,7 +96,7 @@ class RemoteAPI(BaseAPI):
     def provider(self) -> Provider:
         """Return the provider, its preset changed by the flags learnt for the model."""
         given = self._given
-        flags = self._peer.learnt.get(given.model)
+        flags = self._peer.learnt(given.model, FLAG)
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
     @staticmethod
@@ -129,15 +123,18 @@ class RemoteAPI(BaseAPI):
 
         def call() -> ModelCall:
             """Return the call with the tool mode and flags that hold now."""
-            mode, names = tool_mode(self.provider, options), ToolNameMap()
-            if mode == "native" and self.provider.model in self._peer.toolless:
+            mode, names, model = tool_mode(self.provider, options), ToolNameMap(), self._given.model
+            left_out: dict[str, str] = {}
+            fit = offered
+            if mode == "native" and self._peer.takes_tools(model):
+                fit, left_out = self._peer.fit(model, offered)
+            elif mode == "native":
                 mode = "text"
-            fit = self._fit(offered) if mode == "native" else offered
 
             def body(plain: bool) -> dict[str, Any]:
                 """Return the request body, without earlier reasoning if `plain`."""
                 told = messages
-                if refused := self._peer.refused_media(self._given.model):
+                if refused := self._peer.learnt(model, MEDIUM):
                     told = accepted_media(self.provider.preset, told, refused)
                 if plain:
                     told = [message.copy() for message in told]
@@ -145,7 +142,7 @@ class RemoteAPI(BaseAPI):
                         message.pop("reasoning", None)
                 return self.request(self.provider, told, fit, options, mode, names)
 
-            return ModelCall(body, fit, options, mode, names)
+            return ModelCall(body, fit, options, mode, names, left_out)
 
         return call
 
@@ -208,7 +205,7 @@ class RemoteAPI(BaseAPI):
                     self._peer.pace.give_back(call.options.session_id, call.options.interval)
         answer = self._make_decoder(call)  # whose time begins now
         try:
-            response, sent, opened = await self._open_with_fewer_tools(make, call, left)
+            response, sent, opened = await self._open(make, call, left)
             if opened is not call:
                 answer = self._make_decoder(opened)
             reader, hidden = StreamReader(answer, self.provider), True
@@ -245,77 +242,25 @@ class RemoteAPI(BaseAPI):
                 self._warnings = []
             yield event
 
-    async def _open_with_fewer_tools(
+    async def _open(
         self, make: Callable[[], ModelCall], call: ModelCall, left: float | None
     ) -> tuple[Response, int, ModelCall]:
-        """Return what `_open` does and the call, repeated without the tools that are refused.
+        """Return the successful response, the size of the request in bytes, and the call.
 
-        Tools go as text if the model refuses all. Raises Failure.
+        A refused request is repeated with what that teaches, as long as it changes the request.
+        Raises OtherAPI where the refusal names another API, Failure for any other one.
         """
-        peer, model = self._peer, self.provider.model
-        unfit: dict[tuple[str, str], str] = {}
-        toolless = False
+        peer, model, plain = self._peer, self._given.model, False
+        taught: dict[Lesson, str] = {}  # and what was said
         while True:
-            try:
-                return *await self._open(call, left), call
-            except NoTools:
-                logger.info("%s knows no tools: they go as text", model)
-                peer.toolless.add(model)
-                toolless = True
-            except UnfitTool as refused:
-                if isinstance(refused.name, int):
-                    peer.most_tools[model] = refused.name
-                    call = make()
-                    continue
-                if len(unfit) >= MOST_UNFIT or (model, refused.name) in unfit:
-                    peer.unfit = {k: v for k, v in peer.unfit.items() if k not in unfit}
-                    raise refused.failure from None
-                logger.info("%s refuses the schema of %s", model, refused.name)
-                unfit[model, refused.name] = refused.failure.message
-                peer.unfit |= unfit
-            except Failure:
-                if toolless:
-                    peer.toolless.discard(model)
-                peer.unfit = {k: v for k, v in peer.unfit.items() if k not in unfit}
-                raise
-            call = make()
-
-    def _fit(self, tools: list[Json]) -> list[Json]:
-        """Return the tools without those whose schemas this model has refused, which it says."""
-        fit, refused = self._peer.fit(self._given.model, tools)
-        for name in refused.keys() - self._warned:
-            text = f"{self.provider.name} refuses the schema of {name}, so it is left out: "
-            warning: RunWarning = {"code": TOOL_REFUSED, "message": text + refused[name]}
-            self._warnings.append({**warning, "tool": name})
-        self._warned |= refused.keys()
-        most = self._peer.most_tools.get(self._given.model, len(fit))
-        if over := [tool["function"]["name"] for tool in fit[most:]]:
-            if not self._warned.intersection(over):
-                text = f"{self.provider.name} takes {most} tools, so {len(over)} are left out:"
-                text += f" {', '.join(over[:SHOWN])}. Deny others of the session (config.tool), or"
-                text += " name the operations of an API that are wanted"
-                self._warnings.append({"code": TOOL_REFUSED, "message": text})
-            self._warned.update(over)
-        return fit[:most]
-
-    async def _open(self, call: ModelCall, left: float | None) -> tuple[Response, int]:
-        """Return the successful response and the size of the request in bytes.
-
-        Repeats the request with changes after a refusal of a field or of earlier reasoning, or one
-        that implies other flags. Raises NoTools when the model refuses tools, Failure for any
-        other refusal.
-        """
-        plain = False
-        taught: dict[str, Any] = {}
-        without: dict[str, str] = {}  # members left out or replaced, and why
-        while True:
-            known = self._peer.learnt.get(self._given.model, {})  # flags that it is built with
-            whole, body, sent = await offload(call.options.size // FAST, self._build, call, plain)
+            known = peer.lessons.get(model, {})  # with which it is built
+            body, sent = await offload(call.options.size // FAST, self._build, call, plain)
             response = await self._send(sent, self._timeouts(call.options, left))
             if response.status in (200, 201):  # some frameworks answer every POST with 201
-                changes = self._peer.warnings(self.provider, without)
+                self._warn_of_tools(call)
+                changes = peer.warnings(self.provider, taught)
                 self._warnings += ({"code": REQUEST_CHANGED, "message": text} for text in changes)
-                return response, len(sent)
+                return response, len(sent), call
             async with response:
                 said = await response.read_prefix(MAX_ERROR_BODY)
             if response.status in (400, 404) and not plain and NOT_THEIRS.search(said):
@@ -323,36 +268,38 @@ class RemoteAPI(BaseAPI):
                 plain = True
                 continue
             other = other_api(said, self._given.api) if response.status in (400, 404) else ""
-            if other and self._given.model not in self._peer.apis:
-                self._peer.forget(self._given.model, taught, without)
+            if other and model not in peer.apis:
+                peer.forget(model, taught)
                 raise OtherAPI(other, self._rejection(response, said))
-            found = cures(said, body, self.optional) if response.status in STATUS else {}
-            refused = {name: value for name, value in found.items() if name not in without}
-            toolless = response.status in STATUS and not refused and NO_TOOLS.search(said)
-            if toolless and body.get("tools"):
-                raise NoTools
-            if not refused and response.status in (400, 422) and (name := unfit_tool(said, body)):
-                self._peer.forget(self.provider.model, taught, without)
-                raise UnfitTool(name, self._rejection(response, said))
-            fresh: dict[str, Any] = {}
-            while not refused and (fresh := self._learn(response.status, said, known)):
-                taught |= fresh
-                known = {**known, **fresh}
-                if call.body(plain) != whole:
+            refusal = Refusal(response.status, said, read_error(said, self.provider.key), body)
+            for lesson in lessons(refusal, self._given.preset, self.optional, known, taught):
+                peer.learn(model, lesson)
+                call = make()
+                if peer.change(model, call.body(plain)) != body:
                     break
-                self._peer.forget(self._given.model, fresh, ())  # it was about something else
-            if fresh:
-                continue
-            if not refused and response.status in (*STATUS, 413, 415):
-                media = refused_media(said, body, single=len(without) < MOST_MEDIA)
-                refused = dict.fromkeys(media - without.keys(), LEFT_OUT)
-            if not refused:
-                self._peer.forget(self.provider.model, taught, without)
+                peer.forget(model, lesson)  # it was about something else
+            else:
+                peer.forget(model, taught)
                 raise self._rejection(response, said)
-            logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
-            without |= dict.fromkeys(refused, read_error(said, self.provider.key))
-            model = self.provider.model
-            self._peer.changes |= {(model, name): value for name, value in refused.items()}
+            names = ", ".join(f"{kind} {name}" for kind, name in lesson)
+            logger.info("%s refuses a request, which is changed in: %s", model, names)
+            taught |= dict.fromkeys(lesson, refusal.text)
+
+    def _warn_of_tools(self, call: ModelCall) -> None:
+        """Say once in a run which tools this model is not offered, and why."""
+        name = self.provider.name
+        fresh = {tool: why for tool, why in call.left_out.items() if tool not in self._warned}
+        for tool, why in fresh.items():
+            if why:
+                text = f"{name} refuses the schema of {tool}, so it is left out: {why}"
+                self._warnings.append({"code": TOOL_REFUSED, "message": text, "tool": tool})
+        over = [tool for tool, why in call.left_out.items() if not why]
+        if over and all(tool in fresh for tool in over):
+            text = f"{name} takes {len(call.tools)} tools, so {len(over)} are left out:"
+            text += f" {', '.join(over[:SHOWN])}. Deny others of the session (config.tool), or"
+            text += " name the operations of an API that are wanted"
+            self._warnings.append({"code": TOOL_REFUSED, "message": text})
+        self._warned |= fresh.keys()
 
     async def _send(self, body: bytes, timeouts: Timeouts) -> Response:
         provider = self.provider
@@ -363,23 +310,10 @@ class RemoteAPI(BaseAPI):
             resendable=True,  # a completion changes nothing at the provider
         )
 
-    def _build(self, call: ModelCall, plain: bool) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-        """Return the body of a request, the same without refused fields, and its JSON."""
-        whole = call.body(plain)
-        body = self._peer.change(self.provider.model, whole)
-        return whole, body, body_text(body, call.options.texts).encode("utf-8", "replace")
-
-    def _learn(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep and return the flags that a refusal implies and that the request was built without.
-
-        `known`: the flags that it was built with.
-        """
-        model = self._given.model
-        fresh = dict(learn_flags(said, self._given.preset, known)) if status in STATUS else {}
-        if fresh:
-            self._peer.learnt[model] = {**self._peer.learnt.get(model, {}), **fresh}
-            logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
-        return fresh
+    def _build(self, call: ModelCall, plain: bool) -> tuple[dict[str, Any], bytes]:
+        """Return the body of a request, without refused members, and its JSON."""
+        body = self._peer.change(self._given.model, call.body(plain))
+        return body, body_text(body, call.options.texts).encode("utf-8", "replace")
 
     def _rejection(self, response: Response, body: bytes) -> Failure:
         name, key = self.provider.name, self.provider.key

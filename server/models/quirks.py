@@ -1,9 +1,9 @@
 """Learn flags from refused requests: how an endpoint differs from its preset.
 
 Used by `http_model` after a refusal, before it repeats the request. Gateways, templates and single
-models have rules that no preset has; most name the broken one. A lesson sets flags of the preset,
-leaves a member of the request out, sends a value that the refusal names, or changes the API: each
-once per model; a second refusal of the same kind becomes the error of the call.
+models have rules that no preset has; most name the broken one. A lesson is a kind, a name and a
+value: `lessons` reads them from a refusal, EndpointState keeps them for the model. A refusal that
+teaches nothing new becomes the error of the call.
 """
 
 from __future__ import annotations
@@ -17,13 +17,23 @@ from typing import Any, NamedTuple
 
 from ..json_types import Json
 from ..session.limits import API_PATHS
-from .chat_request import ToolNameMap, media_digest
+from .chat_request import ToolNameMap, media_digest, media_in
 from .failure import Failure, read_error
 from .retry import CallPacer
 from .vendors import Preset, Provider
 
 STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
 LEFT_OUT: Any = ...  # in place of a value: the member is not sent
+MOST_UNFIT = 16  # tools that one call sets aside
+MOST_MEDIA = 4  # pictures and files that one call leaves out one by one; then all
+
+Lesson = tuple[str, str]  # (kind, name)
+# The kinds of lessons.
+FLAG = "flag"  # of the preset, which has another value
+MEMBER = "member"  # of the request: its value, or LEFT_OUT
+MEDIUM = "medium"  # digest of a picture or file, which is told in words
+TOOL = "tool"  # whose schema is refused, so that it is left out; its value is what was said
+MOST_TOOLS = ("tools", "most")  # how many are taken; if none are, they go as text
 
 
 class Quirk(NamedTuple):
@@ -121,11 +131,6 @@ _ONE_MEDIUM = re.compile(
     rb"|(?:not|n.t) (?:process|decode|read)|invalid|malformed",
     re.IGNORECASE,
 )
-# The last member of a place with one, or the last two.
-_DATA = ("image_url", "file_data")
-_MEDIA_ENDS = {(kind, "url") for kind in ("image_url", "video_url", "source")}
-_MEDIA_ENDS |= {("source", "data"), ("input_audio", "data")}
-MEDIUM = "medium "  # in EndpointState.changes: before the digest of a refused picture or file
 
 # Refusals of earlier reasoning: encrypted for another key, organisation or model version, changed
 # or moved, or looked up in the provider's own store (vercel/ai issue 7543).
@@ -136,7 +141,7 @@ NOT_THEIRS = re.compile(
 )
 # Refusals of tools: the model does not support them (Ollama, OpenRouter, Groq, Azure and others),
 # or its server runs without a tool call parser (vLLM: langchain4j issue 3475; llama.cpp).
-NO_TOOLS = re.compile(
+_NO_TOOLS = re.compile(
     rb"n(?:o|')t support (?:tools|tool us|tool call|function call)|support tool use"
     rb"|(?<!parallel )(?:tool|function) (?:call(?:s|ing)|use) (?:is|are) not (?:supported|enabled)"
     rb"|\btools?[`'\"]? (?:is|are) not supported (?:in|with|by|for) "
@@ -174,14 +179,6 @@ _WRONG_VALUE = re.compile(
 )
 
 
-class UnfitTool(Exception):
-    """The model refuses the schema of one tool, or takes fewer tools: `name` is how many."""
-
-    def __init__(self, name: str | int, failure: Failure) -> None:
-        super().__init__(name)
-        self.name, self.failure = name, failure
-
-
 class OtherAPI(Exception):
     """The model wants another API."""
 
@@ -190,73 +187,79 @@ class OtherAPI(Exception):
         self.api, self.failure = api, failure
 
 
-class NoTools(Exception):
-    """The model was offered tools and does not support them."""
-
-
 class EndpointState:
     """State of one endpoint learnt from its refusals, for this process.
 
-    Shared by the sessions of one owner's keys only, since it depends on what they sent.
+    Shared by the sessions of one owner's keys only, since it depends on what they sent. Lessons are
+    replaced, never changed: requests are built in other threads.
     """
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, pace: CallPacer | None = None
     ) -> None:
         self.pace = pace or CallPacer(clock)
-        self.changes: dict[tuple[str, str], Any] = {}  # (model, member): its value, or LEFT_OUT
         self.apis: dict[str, str] = {}  # by model: the API that it wants
-        self.toolless: set[str] = set()  # models without tool support
-        self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
-        self.unfit: dict[tuple[str, str], str] = {}  # (model, tool): what was said of its schema
-        self.most_tools: dict[str, int] = {}  # by model: how many it takes
+        self.lessons: dict[str, dict[Lesson, Any]] = {}  # by model
 
-    def forget(self, model: str, taught: Collection[str], changes: Collection[str]) -> None:
-        """Discard what was learnt in a call that failed nevertheless.
+    def learnt(self, model: str, kind: str) -> dict[str, Any]:
+        """Return the values of a model's lessons of one kind, by name."""
+        lessons = self.lessons.get(model)
+        return {n: v for (of, n), v in lessons.items() if of == kind} if lessons else {}
+
+    def learn(self, model: str, lessons: Mapping[Lesson, Any]) -> None:
+        """Keep lessons for a model."""
+        self.lessons[model] = {**self.lessons.get(model, {}), **lessons}
+
+    def forget(self, model: str, lessons: Collection[Lesson]) -> None:
+        """Discard lessons of a call that failed nevertheless.
 
         Error texts quote the request, so a pattern may have matched by accident.
         """
-        known = self.learnt.get(model, {})
-        self.learnt[model] = {name: known[name] for name in known if name not in taught}
-        for name in changes:
-            self.changes.pop((model, name), None)
+        known = self.lessons.get(model, {})
+        self.lessons[model] = {each: known[each] for each in known if each not in lessons}
 
-    def refused_media(self, model: str) -> set[str]:
-        """Return the digests of the pictures and files that this model has refused."""
-        names = (name for of, name in self.changes if of == model and name.startswith(MEDIUM))
-        return {name.removeprefix(MEDIUM) for name in names}
+    def takes_tools(self, model: str) -> bool:
+        """Return whether a model takes any tools."""
+        return self.lessons.get(model, {}).get(MOST_TOOLS) != 0
 
     def fit(self, model: str, tools: list[Json]) -> tuple[list[Json], dict[str, str]]:
-        """Return the tools whose schemas a model takes, and what it said of the others, by name."""
-        refused = {name: said for (of, name), said in self.unfit.items() if of == model}
-        if not refused:
+        """Return the tools that a model takes, and why not each other one, by name.
+
+        Why is what was said of its schema, or "" if it is one too many.
+        """
+        refused = self.learnt(model, TOOL)
+        most = self.lessons.get(model, {}).get(MOST_TOOLS)
+        if not refused and most is None:
             return tools, {}
-        safe, fit, others = ToolNameMap().safe, [], {}
+        fit: list[Json] = []
+        others: dict[str, str] = {}
+        safe = ToolNameMap().safe
         for tool in tools:
             name = tool["function"]["name"]
-            if safe(name) in refused:
-                others[name] = refused[safe(name)]
+            why = refused.get(safe(name), "")
+            if why or len(fit) == most:
+                others[name] = why
             else:
                 fit.append(tool)
         return fit, others
 
-    def warnings(self, provider: Provider, changes: Mapping[str, str]) -> Iterator[str]:
-        """Yield what to say of members that were changed: `changes` has what was said of each."""
-        if media := [why for name, why in changes.items() if name.startswith(MEDIUM)]:
+    def warnings(self, provider: Provider, taught: Mapping[Lesson, str]) -> Iterator[str]:
+        """Yield what to say of a request that was changed. `taught`: what was said of each."""
+        if media := [why for (kind, _), why in taught.items() if kind == MEDIUM]:
             text = f"{provider.name} refuses {len(media)} of the pictures and files, which are"
             yield f"{text} described to it in words: {media[-1]}"
-        for name, why in changes.items():
-            if name.startswith(MEDIUM):
-                continue
-            value = self.changes.get((provider.model, name), LEFT_OUT)
-            how = "left out" if value is LEFT_OUT else f"sent as {value!r}".lower()
-            yield f"{provider.name} refuses {name}, so it is {how}: {why}"
+        values = self.learnt(provider.model, MEMBER)
+        for (kind, name), why in taught.items():
+            if kind == MEMBER:
+                value = values.get(name, LEFT_OUT)
+                how = "left out" if value is LEFT_OUT else f"sent as {value!r}".lower()
+                yield f"{provider.name} refuses {name}, so it is {how}: {why}"
 
     def change(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the body with the members that this model has refused left out or replaced."""
-        for (of, name), value in self.changes.items():
+        for name, value in self.learnt(model, MEMBER).items():
             first, _, second = name.partition(".")
-            if of != model or not (has(body, name) or (value is not LEFT_OUT and not second)):
+            if not (has(body, name) or (value is not LEFT_OUT and not second)):
                 continue
             body = dict(body)
             inner = body.pop(first, None)
@@ -267,6 +270,52 @@ class EndpointState:
         if not body.get("stream"):
             body.pop("stream_options", None)
         return body
+
+
+class Refusal(NamedTuple):
+    """A refused request: status and body of the answer, its text for people, and the request."""
+
+    status: int
+    said: bytes
+    text: str
+    body: Mapping[str, Any]
+
+
+def lessons(
+    refusal: Refusal,
+    preset: Preset,
+    optional: Mapping[str, bytes],
+    known: Collection[Lesson],
+    taught: Collection[Lesson],
+) -> Iterator[dict[Lesson, Any]]:
+    """Yield what a refusal may teach, the likeliest first: lessons that belong together.
+
+    `optional`: see `cures`; `known`: with which the request was built; `taught`: in this call.
+    """
+    status, said, text, body = refusal
+    kinds = [kind for kind, _ in taught]
+    if status in STATUS:
+        members = {(MEMBER, n): value for n, value in cures(said, body, optional).items()}
+        if fresh := {each: value for each, value in members.items() if each not in taught}:
+            yield fresh
+            return
+        if body.get("tools") and _NO_TOOLS.search(said):
+            yield {MOST_TOOLS: 0}
+    if status in (400, 422):
+        if limit := tool_limit(said, body):
+            yield {MOST_TOOLS: limit}
+        name = unfit_tool(said, body)
+        if name and (TOOL, name) not in taught and kinds.count(TOOL) < MOST_UNFIT:
+            yield {(TOOL, name): text}
+    if status in STATUS:
+        flags = {name: ... for kind, name in known if kind == FLAG}
+        while found := learn_flags(said, preset, flags):
+            yield {(FLAG, name): value for name, value in found.items()}
+            flags |= found
+    if status in (*STATUS, 413, 415):
+        media = refused_media(said, body, single=kinds.count(MEDIUM) < MOST_MEDIA)
+        if fresh := {(MEDIUM, each): True for each in media if (MEDIUM, each) not in taught}:
+            yield fresh
 
 
 def has(body: Mapping[str, Any], name: str) -> bool:
@@ -338,7 +387,7 @@ def learn_flags(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mappin
 
 
 def refused_media(said: bytes, body: Mapping[str, Any], *, single: bool) -> set[str]:
-    """Return the changes for the pictures and files that a refusal is about, {} for none.
+    """Return the digests of the pictures and files that a refusal is about.
 
     It names the place of one in the request ("messages.2.content.1.image.source"), or is about the
     size or the contents of one, then the largest; else, and without `single`, it is about all.
@@ -346,7 +395,7 @@ def refused_media(said: bytes, body: Mapping[str, Any], *, single: bool) -> set[
     if not _MEDIA.search(said):
         return set()
     text = re.sub(rb"\.?\[(\d+)\]", rb".\1", said)
-    media = dict(_media_in(body, ()))
+    media = dict(media_in(body))
     near = {
         place: depth
         for place in media
@@ -357,35 +406,29 @@ def refused_media(said: bytes, body: Mapping[str, Any], *, single: bool) -> set[
         media = {(): media[max(near, key=lambda place: near[place])]}
     elif single and media and _ONE_MEDIUM.search(said):
         media = {(): max(media.values(), key=len)}
-    return {MEDIUM + media_digest(data) for data in media.values()}
+    return {media_digest(data) for data in media.values()}
 
 
-def _media_in(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield (place, data or address) of the pictures and files in a request."""
-    if isinstance(value, str) and (at[-1] in _DATA or at[-2:] in _MEDIA_ENDS):
-        yield at, value
-    elif isinstance(value, list | dict):
-        for key, inner in enumerate(value) if isinstance(value, list) else value.items():
-            yield from _media_in(inner, (*at, str(key)))
+def tool_limit(said: bytes, body: Mapping[str, Any]) -> int:
+    """Return how many tools are taken, if a refusal says so and the request has more; else 0."""
+    if not _MOST_TOOLS.search(said):
+        return 0
+    count = len(body.get("tools") or ())
+    return min((n for n in map(int, _COUNT.findall(said)) if n < count), default=0)
 
 
-def unfit_tool(said: bytes, body: Mapping[str, Any]) -> str | int:
+def unfit_tool(said: bytes, body: Mapping[str, Any]) -> str:
     """Return the name of the tool whose schema a refusal is about, "" if it is about none.
 
     It names the tool, or its place in the request: "Invalid schema for function 'x'",
-    "tools[3].function.parameters", "tools.3.custom.input_schema". Of a refusal that is about how
-    many tools there are, return how many are taken.
+    "tools[3].function.parameters", "tools.3.custom.input_schema".
     """
-    tools = body.get("tools") or []
-    if _MOST_TOOLS.search(said):
-        if limits := [n for n in map(int, _COUNT.findall(said)) if n < len(tools)]:
-            return min(limits)
     if not _SCHEMA.search(said):
         return ""
-    names = [str((tool.get("function") or tool).get("name")) for tool in tools]
-    for found in _TOOL_NAME.findall(said):
-        if found.decode() in names:
-            return str(found.decode())
+    names = [str((tool.get("function") or tool).get("name")) for tool in body.get("tools") or ()]
+    for match in _TOOL_NAME.findall(said):
+        if match.decode() in names:
+            return str(match.decode())
     for pattern in _TOOL_PLACES:
         if (place := pattern.search(said)) and int(place[1]) < len(names):
             return names[int(place[1])]

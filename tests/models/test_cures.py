@@ -134,7 +134,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
         async with serving(refusal("No.", "stream")) as server:
             made = await self.run_twice(OpenAIAPI(provider(server.url), self.client, peer))
         self.assertEqual([each["code"] for each in made], ["upstream_error"] * 2)
-        self.assertEqual((len(server.requests), peer.changes), (4, {}))
+        self.assertEqual((len(server.requests), peer.lessons), (4, {"m-1": {}}))
 
     async def test_null_beside_calls(self) -> None:
         """It is no refusal of pictures: a later one is still sent."""
@@ -154,7 +154,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(message(events)["content"], "yes")
                 sent = [each.json["messages"][1]["content"] for each in server.requests]
                 self.assertEqual(sent, [None, ""])
-                self.assertEqual(peer.learnt["m-1"], {"null_content": False})
+                self.assertEqual(peer.lessons["m-1"], {("flag", "null_content"): False})
 
     async def test_only_the_picture_that_is_refused_becomes_words(self) -> None:
         """By its place, or the largest; kept for the model, so that no later run is refused."""

@@ -284,7 +284,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
             events = [event async for event in api.stream(HISTORY[:2], [], options())]
         self.assertEqual(len(server.requests), 1)
         self.assertIn("unknown variant", events[-1]["message"])
-        self.assertFalse(any(peer.learnt.values()))
+        self.assertFalse(any(peer.lessons.values()))
 
     async def test_tools_that_may_not_be_called_are_declared(self) -> None:
         """At its limit of steps a model is offered no tools, and has called some before."""

@@ -8,8 +8,7 @@ from typing import Any
 from server.http.client import Client
 from server.json_types import Event
 from server.models.chat import OpenAIAPI
-from server.models.http_model import MOST_UNFIT
-from server.models.quirks import EndpointState, unfit_tool
+from server.models.quirks import MOST_UNFIT, EndpointState, unfit_tool
 
 from .fakes import FakeTime, answer, error, message, options, provider, said, serving, sse, tool
 
@@ -86,7 +85,7 @@ class Unfit(unittest.IsolatedAsyncioTestCase):
         asked, runs = await self.run_with(["read"], refusal("read"), error("400 No", "other"))
         self.assertEqual([len(each) for each in asked], [1, 0, 1])
         self.assertIn("other", runs[0][-1]["message"])
-        self.assertEqual(self.peer.unfit, {})
+        self.assertEqual(self.peer.lessons, {"m-1": {}})
 
     async def test_more_tools_than_a_provider_takes(self) -> None:
         """The first of them are sent from then on; that is said once in a run, with names."""
