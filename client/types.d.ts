@@ -547,7 +547,12 @@ interface Modules {
     linkOf(words: string): { address: string; key: string; code: string }
   }
   'io/tab-channel': { open(name?: string): Channel & { close(): void } }
-  'io/idb-transaction': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]>; factory(): IDBFactory | null }
+  'io/idb-transaction': {
+    transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]>
+    openDatabase(name: string, make: (made: IDBDatabase) => any, indexedDB?: IDBFactory): Promise<IDBDatabase>
+    lazyDatabase(name: string, make: (made: IDBDatabase) => any): (tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void) => Promise<any[]>
+    factory(): IDBFactory | null
+  }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null; channel?: Channel }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }>; files(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; bytes: Uint8Array<ArrayBuffer> }> }

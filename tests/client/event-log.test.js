@@ -41,8 +41,12 @@ test('of too many the oldest go, and no more than have to', async () => {
   assert.deepStrictEqual(await kept('t'), [[2000], [2001]])
 })
 
-test('where nothing can be read there are none', async () => {
-  for (const one of indexedDB.connections) one.close()
+test('a connection that the browser has closed is made anew; where nothing can be read there are none', async () => {
+  const close = () => { for (const one of indexedDB.connections) one.close() }
+  close()
+  assert.strictEqual((await kept('s')).length, 398)
+  close()
+  globalThis.indexedDB = { open() { throw new Error('no') } }
   assert.deepStrictEqual(await journal.load('s'), [])
   await journal.remove('s')
 })

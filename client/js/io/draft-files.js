@@ -3,36 +3,16 @@
 //
 //   files   draft and tab → {draft: both, files}: each tab has its own, and finds what a tab has left that is gone
 
-yaa.define('io/draft-files', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact }) => {
-  /** @type {Promise<IDBDatabase> | null} */ let opened = null
+yaa.define('io/draft-files', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyDatabase }) => {
   /** What this page has kept. @type {Map<string, any[]>} */ const own = new Map()
   /** Of a draft that another tab has begun: where it was found. @type {Map<string, string>} */ const found = new Map()
   const TAB = 'yaa.files'
   /** Of this tab, over a reload. */ let tab = ''
 
-  /** @returns {Promise<IDBDatabase>} */
-  function database() {
-    opened ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open('yaa-unsent', 1)
-      request.onupgradeneeded = () => request.result.createObjectStore('files', { keyPath: 'draft' })
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = request.onblocked = () => reject(request.error)
-    })
-    return opened
-  }
+  const database = lazyDatabase('yaa-unsent', (made) => made.createObjectStore('files', { keyPath: 'draft' }))
 
-  /**
-   * @param {IDBTransactionMode} mode @param {(files: IDBObjectStore) => IDBRequest} work @param {boolean} [again]
-   * @returns {Promise<any>} undefined where nothing can be kept
-   */
-  async function inFiles(mode, work, again = true) {
-    try {
-      return (await transact(await database(), ['files'], mode, ({ files }) => [work(files)]))[0]
-    } catch {
-      opened = null // once more over a new connection: browsers close one under a page that is open for long
-      return again ? inFiles(mode, work, false) : undefined
-    }
-  }
+  /** @param {IDBTransactionMode} mode @param {(files: IDBObjectStore) => IDBRequest} work @returns {Promise<any>} undefined where nothing can be kept */
+  const inFiles = async (mode, work) => (await database(['files'], mode, ({ files }) => [work(files)]).catch(() => []))[0]
 
   /** One that begins with ~ leaves no traces. @param {string} draft */
   const isFleeting = (draft) => draft.startsWith('~')

@@ -3,34 +3,14 @@
 //
 //   runs    [session, run] → {session, run, at, recording}
 
-yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pack }, { transact }) => {
+yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pack }, { lazyDatabase }) => {
   /** Runs kept on this device. */
   const MOST_RUNS = 400
 
-  /** @type {Promise<IDBDatabase> | null} */
-  let opened = null
+  const database = lazyDatabase('yaa-runs', (made) => made.createObjectStore('runs', { keyPath: ['session', 'run'] }).createIndex('at', 'at'))
 
-  /** @returns {Promise<IDBDatabase>} */
-  function database() {
-    opened ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open('yaa-runs', 1)
-      request.onupgradeneeded = () => {
-        const runs = request.result.createObjectStore('runs', { keyPath: ['session', 'run'] })
-        runs.createIndex('at', 'at')
-      }
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = request.onblocked = () => reject(request.error)
-    })
-    return opened
-  }
-
-  /**
-   * @param {IDBTransactionMode} mode @param {(runs: IDBObjectStore) => IDBRequest | void} work @returns {Promise<any>}
-   */
-  async function inRuns(mode, work) {
-    const found = await transact(await database(), ['runs'], mode, ({ runs }) => [work(runs)].filter((one) => !!one))
-    return found[0]
-  }
+  /** @param {IDBTransactionMode} mode @param {(runs: IDBObjectStore) => IDBRequest | void} work @returns {Promise<any>} */
+  const inRuns = async (mode, work) => (await database(['runs'], mode, ({ runs }) => [work(runs)].filter((one) => !!one)))[0]
 
   /** @param {string} session @param {string} run @param {{at: number, event: YaaEvent}[]} seen */
   async function save(session, run, seen) {

@@ -51,6 +51,37 @@ yaa.define('io/idb-transaction', [], () => {
     })
   }
 
+  /**
+   * A database that is opened when it is used, and once more where the browser has closed it under a page that is open for long.
+   * @param {string} name @param {(made: IDBDatabase) => any} make its tables
+   */
+  function lazyDatabase(name, make) {
+    /** @type {Promise<IDBDatabase> | null} */ let opened = null
+    /** @type {(tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void, again?: boolean) => Promise<any[]>} */
+    return async function within(tables, mode, work, again = true) {
+      try {
+        return await transact(await (opened ??= openDatabase(name, make)), tables, mode, work)
+      } catch (error) {
+        opened = null
+        if (!again) throw error
+        return within(tables, mode, work, false)
+      }
+    }
+  }
+
+  /**
+   * @param {string} name @param {(made: IDBDatabase) => any} make its tables
+   * @param {IDBFactory} [indexedDB] @returns {Promise<IDBDatabase>}
+   */
+  function openDatabase(name, make, indexedDB = globalThis.indexedDB) {
+    return new Promise((resolve, reject) => {
+      const request = indexedDB.open(name, 1)
+      request.onupgradeneeded = () => make(request.result)
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = request.onblocked = () => reject(request.error)
+    })
+  }
+
   /** @returns {IDBFactory | null} in some browsers even looking at it throws */
   function factory() {
     try {
@@ -60,5 +91,5 @@ yaa.define('io/idb-transaction', [], () => {
     }
   }
 
-  return { transact, factory }
+  return { transact, openDatabase, lazyDatabase, factory }
 })

@@ -3,38 +3,20 @@
 //
 //   objects   sha256 → {sha256, bytes}        sessions  id → {id, objects[], bytes, left}
 
-yaa.define('io/kept-objects', ['io/idb-transaction'], ({ transact }) => {
-  const TABLES = ['objects', 'sessions']
-  /** @type {Promise<IDBDatabase> | null} */ let opened = null
+yaa.define('io/kept-objects', ['io/idb-transaction'], ({ lazyDatabase }) => {
   /** Of sessions that are not stored. @type {Map<string, KeptObjects>} */ const held = new Map()
   /** @type {Map<string, ArrayBuffer>} */ const here = new Map()
 
-  /** @returns {Promise<IDBDatabase>} */
-  function database() {
-    opened ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open('yaa-objects', 1)
-      request.onupgradeneeded = () => {
-        request.result.createObjectStore('objects', { keyPath: 'sha256' })
-        request.result.createObjectStore('sessions', { keyPath: 'id' })
-      }
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = request.onblocked = () => reject(request.error)
-    })
-    return opened
-  }
+  const database = lazyDatabase('yaa-objects', (made) => {
+    made.createObjectStore('objects', { keyPath: 'sha256' })
+    made.createObjectStore('sessions', { keyPath: 'id' })
+  })
 
   /**
-   * @param {IDBTransactionMode} mode @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[]} work @param {boolean} [again]
+   * @param {IDBTransactionMode} mode @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[]} work
    * @returns {Promise<any[]>} its results; none where nothing can be kept
    */
-  async function within(mode, work, again = true) {
-    try {
-      return await transact(await database(), TABLES, mode, work)
-    } catch {
-      opened = null // once more over a new connection: browsers close one under a page that is open for long
-      return again ? within(mode, work, false) : []
-    }
-  }
+  const within = (mode, work) => database(['objects', 'sessions'], mode, work).catch(() => [])
 
   /**
    * Keep what a session has now, in the place of what was kept for it.

@@ -2,7 +2,7 @@
 // while it is held. Timers of a hidden tab come once a minute, messages at once: before an expired lease is taken, its
 // holder is asked.
 
-yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact, factory }) => {
+yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact, openDatabase, factory }) => {
   const LEASE_MS = 8000
   const RENEW_MS = 2000
   const ANSWER_MS = 500
@@ -68,7 +68,7 @@ yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact,
    * @returns {Promise<(() => Promise<any>) | null>}
    */
   async function acquireLease(indexedDB, name, owner, channel) {
-    const database = await openDatabase(indexedDB)
+    const database = await openDatabase(DATABASE, (made) => made.createObjectStore('leases', { keyPath: 'name' }), indexedDB)
     const mine = `${owner} ${uuid()}`
     let whose = await lease(database, name, mine, LEASE_MS, 'ask')
     if (whose === 'over') {
@@ -117,16 +117,6 @@ yaa.define('io/lock', ['core/ids', 'io/idb-transaction'], ({ uuid }, { transact,
   function isBefore(other, owner) {
     const [[tab, page], [mine, now]] = [other.split(' '), owner.split(' ')]
     return tab === mine && page !== now
-  }
-
-  /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */
-  function openDatabase(indexedDB) {
-    const request = indexedDB.open(DATABASE, 1)
-    request.onupgradeneeded = () => request.result.createObjectStore('leases', { keyPath: 'name' })
-    return new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = () => reject(request.error)
-    })
   }
 
   const free = async () => {}

@@ -1,7 +1,7 @@
 // Writes sessions as files into a folder of the person's after each change (Chromium's File System Access). The handle has a
 // database of its own; after a restart the browser may ask again.
 
-yaa.define('io/session-folder', ['core/backup'], ({ fileName }) => {
+yaa.define('io/session-folder', ['core/backup', 'io/idb-transaction'], ({ fileName }, { transact, openDatabase }) => {
   const DATABASE = 'yaa-folder'
 
   /** @param {{indexedDB?: IDBFactory}} [options] */
@@ -13,15 +13,11 @@ yaa.define('io/session-folder', ['core/backup'], ({ fileName }) => {
     /** @type {Map<string, string>} names of the files that this page has written, by session */
     const names = new Map()
 
-    /** @param {string} mode @param {(store: IDBObjectStore) => IDBRequest} work @returns {Promise<any>} */
+    /** @param {IDBTransactionMode} mode @param {(store: IDBObjectStore) => IDBRequest} work @returns {Promise<any>} */
     async function keep(mode, work) {
-      const database = await databaseOf(given ?? globalThis.indexedDB)
+      const database = await openDatabase(DATABASE, (made) => made.createObjectStore('handles'), given)
       try {
-        const request = work(database.transaction('handles', /** @type {IDBTransactionMode} */ (mode)).objectStore('handles'))
-        return await new Promise((resolve, reject) => {
-          request.onsuccess = () => resolve(request.result)
-          request.onerror = () => reject(request.error)
-        })
+        return (await transact(database, ['handles'], mode, ({ handles }) => [work(handles)]))[0]
       } finally {
         database.close()
       }
@@ -80,16 +76,6 @@ yaa.define('io/session-folder', ['core/backup'], ({ fileName }) => {
     }
 
     return { possible: 'showDirectoryPicker' in globalThis, state, choose, ask, use, write, forget: () => use(null) }
-  }
-
-  /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */
-  function databaseOf(indexedDB) {
-    const request = indexedDB.open(DATABASE, 1)
-    request.onupgradeneeded = () => request.result.createObjectStore('handles')
-    return new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = () => reject(request.error)
-    })
   }
 
   return { open }
