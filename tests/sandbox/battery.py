@@ -4,7 +4,8 @@ can be run as another user.
 
 Tier `none` is the control: plain children and a server that does not protect itself. An attempt
 that gets through there is one that a sandbox has to stop, and counts; one that does not says
-nothing on this machine, whatever a sandbox does about it."""
+nothing on this machine, whatever a sandbox does about it. Its attempts are forks of this process,
+which has loaded them once; what people do all day runs as a server without a sandbox runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from server.sandbox import child
 from server.sandbox.probe import closed_to_others
+from server.tools import user_tools
 from server.tools.runner import Job, Outcome, ToolRunner
 
 LIMITS: dict[str, float] = {
@@ -166,6 +169,15 @@ class Victim:
                 return item
         raise AssertionError("no outcome")
 
+    async def attempt(self, name: str) -> dict[str, str]:
+        """What came of one attempt."""
+        where, args = ("file", str(ATTACKS), "attempt"), {"name": name, "facts": self.facts()}
+        if self.runner.pool is None:
+            told = forked(Job(where, args, None, LIMITS), self.runner.folder("attacker"))
+            return told.get("result") or {"came": "", "by": str(told["error"])}
+        found = await self.call(where, args)
+        return found.result if found.status == "ok" else {"came": "", "by": str(found.error)}
+
     async def attacked(self) -> tuple[dict[str, str], dict[str, str]]:
         """What got through, and what stopped the others."""
         names = (await self.call(("file", str(ATTACKS), "names"), {})).result
@@ -173,9 +185,7 @@ class Victim:
         stopped: dict[str, str] = {}
         for name in names:
             before = resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0)
-            where = ("file", str(ATTACKS), "attempt")
-            found = await self.call(where, {"name": name, "facts": self.facts()})
-            said = found.result if found.status == "ok" else {"came": "", "by": str(found.error)}
+            said = await self.attempt(name)
             harm = self.harmed()
             if came := said["came"] or harm:
                 through[name] = came
@@ -212,6 +222,37 @@ class Victim:
             if found.status != "ok" or found.result["exit_code"] != 0:
                 broken[name] = str(found.result or found.error)[-300:]
         return broken
+
+
+def forked(job: Job, folder: Path) -> dict[str, Any]:
+    """Run a call as a plain child does (server/sandbox/child.py), in a fork of this process; return
+    its result, or its error."""
+    user_tools.load(job.where[1], None)
+    request, ask = os.pipe()
+    answer, results = os.pipe()
+    lifeline, end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        for ours in (ask, answer, end):
+            os.close(ours)
+        os.setsid()
+        for output in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+        child.main(request, results, lifeline)
+    for theirs in (request, results, lifeline):
+        os.close(theirs)
+    about = {**job.request(), "folder": str(folder), "guarded": False}
+    with os.fdopen(answer, "rb") as told:
+        child.write_all(ask, json.dumps(about).encode() + b"\n")
+        os.close(ask)
+        messages = [json.loads(line) for line in told]
+    os.close(end)
+    os.waitpid(pid, 0)
+    found: dict[str, Any] = next(
+        (each for each in messages if "result" in each or "error" in each),
+        {"error": f"no result: {messages}"},
+    )
+    return found
 
 
 async def main(tier: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ NOT_EVERYWHERE = {
     *("hold huge page", "hold core", "hold futex table", "hold rule set"),
     *("hold policy of memory", "hold policy of a range", "hold queued signals"),
     *("process namespace by pidfd", "process release memory"),
-    *("inherited_descriptors", "secrets_in_the_environment", "old_system_calls"),
+    "old_system_calls",
 }
 # And those for which the control needs namespaces of its own, so as not to harm the machine.
 APART = {
