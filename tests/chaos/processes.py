@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ..tooling.patience import LOOK_S, Allowance, slowness
+
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -70,14 +72,23 @@ def left(which: set[tuple[int, str]]) -> list[str]:
     ]
 
 
-def until(what: Callable[[], object], seconds: float) -> bool:
-    """Whether it came to that in time."""
-    ends = time.monotonic() + seconds
+def until(what: Callable[[], object], idle_s: float) -> bool:
+    """Whether it came to that in time, which is longer where the machine is slow (patience.py)."""
+    began = looked = time.monotonic()
+    allowance = Allowance(idle_s, began)
     while not what():
-        if time.monotonic() > ends:
-            return False
         time.sleep(0.02)
+        if (now := time.monotonic()) > min(looked + LOOK_S, began + idle_s):
+            allowance.spend(now, slowness())
+            looked = now
+            if allowance.left_s <= 0:
+                return False
     return True
+
+
+def stood_s(pid: int) -> float:
+    """How long it was ready to run and did not, in all: the second number of schedstat, in ns."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
 
 
 def kill(pid: int, number: int) -> None:

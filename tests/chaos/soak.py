@@ -26,6 +26,7 @@ from pathlib import Path
 
 from ..bench.peers import Peer, Reply, ask, begin, config, let_go, rss_kib, started
 from ..tooling.child import Child, Yaa
+from . import processes
 
 BEGIN_EACH_S = 0.004  # between two clients: a burst of 1,000 is another test
 FREED_S = 1.0  # until a dead client's requests are gone
@@ -157,10 +158,8 @@ class Soak:
         return max(0.0, took - (self._stood_s() - stood))
 
     def _stood_s(self) -> float:
-        """How long they were ready to run and did not (schedstat's second number, in ns)."""
-        pids = (self.pid, self.provider_pid, os.getpid())
-        lines = [Path(f"/proc/{pid}/schedstat").read_text() for pid in pids]
-        return sum(int(line.split()[1]) for line in lines) / 1e9
+        """How long they were ready to run and did not."""
+        return sum(map(processes.stood_s, (self.pid, self.provider_pid, os.getpid())))
 
     def _judge(self, reply: Reply) -> None:
         stamps = reply.stamps()

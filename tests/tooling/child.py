@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import tools
+from . import patience, tools
 
 
 def _without_keys(env: Mapping[str, str]) -> dict[str, str]:
@@ -61,7 +61,7 @@ class Child:
 
     def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
         """The first line that matches. Raises RuntimeError, with all that was said, if the child
-        ends or the time is up before there is one."""
+        ends or the time, of an idle machine, is up before there is one."""
         found: list[re.Match[str]] = []
 
         def matched() -> bool:
@@ -69,7 +69,11 @@ class Child:
             return bool(found) or self._ended
 
         with self._more:
-            self._more.wait_for(matched, seconds)
+            in_time = self._more.wait_for(matched, seconds)
+        if not in_time:
+            more_s = patience.seconds(seconds) - seconds
+            with self._more:
+                self._more.wait_for(matched, more_s)
         if not found:
             said = self.output
             self.kill()
