@@ -22,6 +22,7 @@ from server.strict_json import canonical
 
 from ..agent.test_loop import TOOLS, Client, complete, plan
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ScriptedModel, agent, answer, user
+from ..tooling import turns
 
 LIMITS = DEFAULTS["server"]["limits"]
 READ_SIZE = 1 << 16
@@ -106,7 +107,7 @@ class CutOverSockets(unittest.IsolatedAsyncioTestCase):
         self.assertGreaterEqual(len(ends), 40)
         executed = next(i for i, (_, name) in enumerate(ends) if name == "tool.exec")
         inside = range(ends[executed - 1][0] + 1, ends[executed][0])
-        for cut in [end for end, _ in ends[:-1]] + list(inside):
+        for cut in turns.share([end for end, _ in ends[:-1]] + list(inside), 4):
             with self.subTest(byte=cut):
                 session, _ = await self.drive(cut)
                 self.check(session)

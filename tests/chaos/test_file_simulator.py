@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unittest
 
+from ..tooling import turns
 from .file_simulator.disk import Row, ignored_paths
 from .file_simulator.oracle import tracked_paths
 from .file_simulator.steps import MODES, story
@@ -21,11 +22,12 @@ PLAYED = ("record", "restore", "refresh", "apply", "discard", "write", "remove",
 
 class Part(unittest.TestCase):
     def test_no_byte_is_lost_and_no_answer_lies(self) -> None:
-        count = play_many(SEEDS)
+        seeds = turns.share(SEEDS, 3)
+        count = play_many(seeds)
         self.assertEqual(count.wrong_stories, 0, "\n".join([*count.shown, str(count)]))
-        self.assertEqual(count.stories, len(SEEDS) * len(MODES))
+        self.assertEqual(count.stories, len(seeds) * len(MODES))
         for name in PLAYED:
-            self.assertGreaterEqual(count.done[name], 5, name)
+            self.assertGreaterEqual(count.done[name], 5 if turns.whole() else 1, name)
 
 
 class Steps(unittest.TestCase):

@@ -191,7 +191,7 @@ class Killed(unittest.TestCase):
         self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")
         self.assertEqual(self.executions(0), [1, 1, 1])
         self.assertGreaterEqual(total, 50)
-        for cut in turns.share(range(1, total), 6):
+        for cut in turns.share(range(1, total), 12):
             with self.subTest(cut=cut):
                 session, _ = self.converse(cut, cut)
                 self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")

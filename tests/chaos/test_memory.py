@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..tooling import turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from . import processes
@@ -61,7 +62,7 @@ class Bodies(unittest.TestCase):
 
     def test_what_is_given_up_is_free(self) -> None:
         """Bodies that are cut off, all there at once: a tenth of them may stay."""
-        for method, path, kind in ROUTES:
+        for method, path, kind in turns.share(ROUTES, 4):
             with self.subTest(path=path):
                 before = self.used()
                 with ExitStack() as stack:
@@ -72,7 +73,7 @@ class Bodies(unittest.TestCase):
 
     def test_what_is_answered_is_free(self) -> None:
         """Bodies that come whole, all at once."""
-        for method, path, kind in ROUTES:
+        for method, path, kind in turns.share(ROUTES, 4):
             with self.subTest(path=path):
                 before = self.used()
                 with ExitStack() as stack:

@@ -21,6 +21,7 @@ from server.session.fold import Folder
 from server.strict_json import canonical
 
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
+from ..tooling import turns
 
 TOOLS = {"time": "read", "rm": "write", "title": "page", "clip": "page", "pick": "page"}
 TOOLS |= {"notify": "action"}
@@ -206,7 +207,7 @@ class PageTools(unittest.IsolatedAsyncioTestCase):
         for order in ORDERS:
             total = (await self.drive(None, None, order)).seen
             self.assertGreaterEqual(total, 35)
-            for cut in range(1, total):
+            for cut in turns.share(range(1, total), 4):
                 with self.subTest(cut=cut, order=order):
                     self.check(await self.drive(cut, None, order), survived=True)
 
@@ -214,13 +215,13 @@ class PageTools(unittest.IsolatedAsyncioTestCase):
         for order in ORDERS:
             steps = (await self.drive(None, None, order)).steps
             self.assertGreaterEqual(steps, 12)
-            for kill_at in range(1, steps + 1):
+            for kill_at in turns.share(range(1, steps + 1), 4):
                 with self.subTest(kill_at=kill_at, order=order):
                     self.check(await self.drive(None, kill_at, order), survived=False)
 
     async def test_both(self) -> None:
         for kill_at in range(1, 14):
-            for cut in range(1, 40, 3):
+            for cut in turns.share(range(1, 40, 3), 4):
                 with self.subTest(kill_at=kill_at, cut=cut):
                     self.check(await self.drive(cut, kill_at, ORDERS[cut % 3]), survived=False)
 

@@ -1,16 +1,20 @@
-"""`python -m tests.interop.in_turn FILE MODULE …`: runs a module as a program, once no other of
-those that name the same file is running. What is started at once does not slow each other down."""
+"""`python -I -S in_turn.py SOCKET URL`: has the client that serves at SOCKET (mcp_client.py) go
+through a scenario, prints what it says, and exits as it would. Imports little: it starts for each.
+"""
 
 from __future__ import annotations
 
-import fcntl
-import runpy
+import json
+import os
+import socket
 import sys
-from pathlib import Path
 
 if __name__ == "__main__":
-    _, place, module, *arguments = sys.argv
-    with Path(place).open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        sys.argv = [module, *arguments]
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    env = {name: value for name, value in os.environ.items() if name.startswith("MCP_")}
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sys.argv[1])
+        line.sendall(json.dumps([sys.argv[-1], env]).encode() + b"\n")
+        with line.makefile() as answer:
+            *said, code = answer.readlines()
+    sys.stdout.writelines(said)
+    sys.exit(int(code))

@@ -4,17 +4,22 @@ It reads each resource and prompt as well, but no skill, unless the scenario is 
 loaded.
 Where a sign-in is wanted it follows the link as a browser would.
 
-    python -m tests.interop.mcp_client <url>
+    python -m tests.interop.mcp_client <socket>
+
+It starts once and goes through the scenarios in turn, as they come to the socket: see in_turn.py.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
+import socket
 import sys
 import tempfile
-from contextlib import suppress
+import traceback
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -172,5 +177,29 @@ async def settle(
     return None
 
 
+def serve(place: str) -> None:
+    """Go through one scenario after the other; a line of JSON begins each: [url, variables]."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(place)
+        listener.listen(128)
+        print("READY", flush=True)
+        while True:
+            line, _ = listener.accept()
+            with line, line.makefile("rw") as asked:
+                url, variables = json.loads(asked.readline())
+                for name in [name for name in os.environ if name.startswith("MCP_")]:
+                    del os.environ[name]
+                os.environ.update(variables)
+                said, code = io.StringIO(), 1
+                with redirect_stdout(said):
+                    try:
+                        code = asyncio.run(main(url))
+                    except Exception:
+                        print(traceback.format_exc())
+                with suppress(OSError):  # its scenario was given up
+                    asked.write(f"{said.getvalue()}\n{code}\n")
+                    asked.flush()
+
+
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[-1])))
+    serve(sys.argv[-1])

@@ -16,13 +16,14 @@ import time
 import unittest
 from pathlib import Path
 
-from ..tooling import builds, release, tools
+from ..tooling import builds, release, tools, turns
 from ..tooling.api import Api
 
 SECONDS = 60
 NAMES = {"checkout": "python3 -m server", "wheel": "yaa", "pyz": "python3 yaa.pyz"}
 
 
+@turns.tests(3)
 class FirstStart(unittest.TestCase):
     def check(self, way: str) -> None:
         start = self.enterContext(builds.started(way))

@@ -169,7 +169,7 @@ class Case(unittest.TestCase):
 class Python(Case):
     def test_each(self) -> None:
         """In the interpreter of the tests, without its packages: theirs are of other versions."""
-        for name, folder in turns.share(PYTHON.items(), 3):
+        for name, folder in turns.share(PYTHON.items(), 6):
             with self.subTest(name):
                 if not folder.is_dir():
                     self.skipTest(f"{folder.name} is not installed: {tools.BY_COMMAND}")

@@ -25,7 +25,7 @@ from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
 from ..fakes import call_server
-from ..tooling import tools
+from ..tooling import tools, turns
 
 SIGN_IN_PEER = str(Path(__file__).with_name("mcp_sign_in_peer.py"))
 REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alone is read
@@ -78,6 +78,7 @@ def free_port() -> int:
         return port
 
 
+@turns.tests(2)
 class Python(Case):
     async def check(self, entry: dict[str, Any], *, modern: bool, in_order: bool = True) -> None:
         listed = await self.start(entry)
@@ -190,6 +191,7 @@ class SignIn(Case):
         self.assertEqual(done.text, "noted three")
 
 
+@turns.tests(2)
 class TypeScript(Case):
     async def check_everything(self, entry: dict[str, Any]) -> dict[str, McpTool]:
         listed = await self.start(entry, "simulate-research-query")
@@ -316,6 +318,7 @@ class TypeScript(Case):
         return str((package.path or Path()) / "dist" / "index.js")
 
 
+@turns.tests(3)
 @unittest.skipUnless((tools.MCP_SERVERS / "mcp_server_git").is_dir(), tools.BY_COMMAND)
 class PythonServers(Case):
     """Servers of the protocol's makers, in Python."""

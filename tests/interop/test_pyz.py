@@ -14,7 +14,7 @@ from pathlib import Path
 
 from server.cli.bundle import STARTER
 
-from ..tooling import tools
+from ..tooling import tools, turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tooling.strange_folder import StrangeFolder, opened_below
@@ -35,6 +35,7 @@ LEFT = (
 )
 
 
+@turns.tests(3)
 class Pyz(unittest.TestCase):
     folder: Path
     file: Path

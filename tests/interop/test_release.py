@@ -14,7 +14,7 @@ from pathlib import Path
 
 from server import VERSION
 
-from ..tooling import builds, release, tools
+from ..tooling import builds, release, tools, turns
 
 WHEN = 1_700_000_000  # seconds
 
@@ -30,7 +30,8 @@ class Release(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yaa-rel-")))
-        made = release.make(cls.folder / "made", seconds=WHEN)
+        starts = turns.share((True, False, False), 3)[0]  # as test_wheel, test_pyz start them
+        made = release.make(cls.folder / "made", seconds=WHEN, starts=starts)
         cls.files = {file.name: file for file in made}
         cls.wheel = cls.files[f"yaa-{VERSION}-py3-none-any.whl"]
         cls.sdist = cls.files[f"yaa-{VERSION}.tar.gz"]

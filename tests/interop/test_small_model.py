@@ -116,7 +116,7 @@ class ToolCalls(Case):
     async def test_every_call_is_valid(self) -> None:
         """20 prompts in turns, five tools to choose from, the grammar of json_schema mode."""
         api, valid = self.api("json_schema"), 0
-        prompts = turns.share(PROMPTS, 5)
+        prompts = turns.share(PROMPTS, 10)
         for prompt in prompts:
             asked = [{"id": "u", "role": "user", "content": prompt}]
             wanted = options(tool_choice="required", max_tokens=200)

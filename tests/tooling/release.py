@@ -68,10 +68,12 @@ def make(
     root: Path = tools.ROOT,
     seconds: int | None = None,
     say: Callable[[str], object] = lambda text: None,
+    starts: bool = True,
 ) -> list[Path]:
     """Build, list and check everything and return the files. Raises BuildFailed.
 
     `root`: the checkout. `seconds`: the time of the build, by default that of the last commit.
+    `starts`: whether what was built is installed and started.
     """
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
@@ -92,7 +94,10 @@ def make(
     with tempfile.TemporaryDirectory(prefix="yaa-clean-") as name:
         place = Path(name)
         place.chmod(0o755)
-        for start in (builds.start_wheel(wheel, place), builds.start_pyz(pyz, place)):
+        for begin, file in ((builds.start_wheel, wheel), (builds.start_pyz, pyz)):
+            if not starts:
+                break
+            start = begin(file, place)
             check_start(start, place / f"home-{start.name}")
             say(f"the {start.name} answers, serves and is healthy")
     return [*files, sums]

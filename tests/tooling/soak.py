@@ -21,11 +21,24 @@ SECOND_ENGINE = "TESTS_SECOND_ENGINE"
 WALKS = "walks in Firefox"
 SILENCE_S = 1_800
 SHARED = (  # the suite plays a share of them (turns.py)
+    "tests.chaos.test_cut",
+    "tests.chaos.test_file_simulator",
     "tests.chaos.test_files",
     "tests.chaos.test_kill",
+    "tests.chaos.test_memory",
+    "tests.chaos.test_page",
+    "tests.chaos.test_scarcity",
+    "tests.chaos.test_simulator",
+    "tests.chaos.test_soak",
+    "tests.chaos.test_unwritable",
+    "tests.interop.test_first_start",
     "tests.interop.test_frameworks",
+    "tests.interop.test_mcp",
+    "tests.interop.test_mcp_conformance",
     "tests.interop.test_project",
     "tests.interop.test_pythons",
+    "tests.interop.test_pyz",
+    "tests.interop.test_release",
     "tests.interop.test_small_model",
     "tests.protocols.test_folders",
 )

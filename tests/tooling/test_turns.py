@@ -8,7 +8,7 @@ import unittest
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from . import soak, tools, turns
+from . import soak, suite, tools, turns
 
 
 @contextmanager
@@ -23,6 +23,22 @@ def turn(number: int | None) -> Iterator[None]:
         os.environ.pop(turns.TURN, None)
         if before is not None:
             os.environ[turns.TURN] = before
+
+
+def some() -> type[unittest.TestCase]:
+    """A class of three tests."""
+
+    class Some(unittest.TestCase):
+        def test_a(self) -> None:
+            pass
+
+        def test_b(self) -> None:
+            pass
+
+        def test_c(self) -> None:
+            pass
+
+    return Some
 
 
 class Shares(unittest.TestCase):
@@ -42,11 +58,24 @@ class Shares(unittest.TestCase):
         with turn(None):
             self.assertEqual(turns.share("abcdef", 3), list("abcdef"))
 
+    def test_each_test_of_a_class_is_played_in_one_turn(self) -> None:
+        played: list[str] = []
+        for number in range(2):
+            with turn(number):
+                loaded = unittest.defaultTestLoader.loadTestsFromTestCase(turns.tests(2)(some()))
+                names = [test.id() for test in suite.each(loaded)]
+                result = unittest.TestResult()
+                loaded.run(result)
+            skipped = {test.id() for test, _ in result.skipped}
+            played += [name[-1] for name in names if name not in skipped]
+            self.assertEqual({why for _, why in result.skipped}, {turns.ELSEWHEN})
+        self.assertEqual(sorted(played), ["a", "b", "c"])
+
     def test_soak_plays_the_whole_of_each_module_that_has_shares(self) -> None:
         users = []
         for path in (tools.ROOT / "tests").rglob("test_*.py"):
             if "node_modules" not in path.parts and path.name != "test_turns.py":
-                if re.search(r"\bturns\.(share|whole)\(", path.read_text()):
+                if re.search(r"\bturns\.(share|whole|tests)\(", path.read_text()):
                     parts = path.relative_to(tools.ROOT).with_suffix("").parts
                     users.append(".".join(parts))
         self.assertEqual(sorted(users), sorted(soak.SHARED))

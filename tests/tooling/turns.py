@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable
+import unittest
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from . import tools
 
 TURN = "TESTS_TURN"
+ELSEWHEN = "another turn, or `python3 -m tests soak` plays it"
 Row = TypeVar("Row")
+Case = TypeVar("Case", bound=unittest.TestCase)
 
 
 def whole() -> bool:
@@ -26,6 +29,18 @@ def share(rows: Iterable[Row], parts: int) -> list[Row]:
     """Return each `parts`-th row, beginning with one that the turn chooses."""
     found = list(rows)
     return found if whole() else found[int(os.environ[TURN]) % min(parts, len(found)) :: parts]
+
+
+def tests(parts: int) -> Callable[[type[Case]], type[Case]]:
+    """Decorate a class of tests of which a share is played."""
+
+    def decorate(case: type[Case]) -> type[Case]:
+        names = [name for name in vars(case) if name.startswith("test_")]
+        for name in set(names) - set(share(names, parts)):
+            setattr(case, name, unittest.skip(ELSEWHEN)(getattr(case, name)))
+        return case
+
+    return decorate
 
 
 def of_commit() -> int:
