@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .tooling import command, environment, lanes, quick, soak, tools, turns
+from .tooling import budget, environment, lanes, quick, soak, tools, turns
 from .tooling.report import Console, Outcome, account
 
 
@@ -40,23 +40,18 @@ def main() -> int:
     else:
         os.environ[turns.TURN] = str(options.turn)
         print(f"turn {options.turn}: `--turn {options.turn}` plays the same shares of what is long")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    os.environ[command.MARK] = run = str(os.getpid())
-    try:
-        outcomes = lanes.run(chosen, console)
-    except KeyboardInterrupt:
-        left = command.end_survivors(run)
-        console.line(
-            "tests", f"interrupted: what ran has been told to end, {left} had to be killed"
-        )
-        return 128 + signal.SIGINT
+    outcomes = lanes.run_whole(chosen, console)
     if options.bench:
         subprocess.run([sys.executable, "-m", "tests.bench"], cwd=tools.ROOT, check=False)
-    return account(outcomes, console.seconds())
+    costs = budget.judge(outcomes, {} if options.what == "soak" else budget.read())
+    code = account(outcomes, console.seconds(), costs)
+    if options.lower_budget:
+        budget.lower(outcomes)
+    return code
 
 
 def _quick(console: Console) -> int:
-    code = account(lanes.run([lanes.QUICK], console), console.seconds())
+    code = account(lanes.run_whole([lanes.QUICK], console), console.seconds())
     if console.seconds() > quick.WHOLE_S:
         print(f"quick took more than {quick.WHOLE_S:.0f} s; `--measure` finds what to leave out")
     return code
@@ -87,6 +82,9 @@ def _parse() -> argparse.Namespace:
         "--turn", type=int, help="which shares are played, of soak: its first part, and the seed"
     )
     parser.add_argument("--only", nargs="+", metavar="LANE", choices=names, help=", ".join(names))
+    parser.add_argument(
+        "--lower-budget", action="store_true", help="write what lanes took, where that is less"
+    )
     parser.add_argument("--list", action="store_true", help="name the lanes and stop")
     parser.add_argument("--offline", action="store_true", help="install nothing")
     parser.add_argument("--bench", action="store_true", help="also print the whole benchmark")
@@ -97,4 +95,7 @@ def _parse() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

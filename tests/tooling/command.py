@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import tools
+from .groups import Group
 from .patience import Watch
 
 LEAVE_S = 20.0  # how long one that is interrupted may take to end what it has started
+GONE_S = 60.0  # for those that were killed to be gone
 PAUSE_S = 0.01
 MARK = "TESTS_RUN"
 STACKS_S = 2.0  # for Python to print where it hangs
@@ -26,7 +29,8 @@ class Command:
     """A process in a group of its own, which hangs when it says nothing for `limit_s`.
 
     limit_s  seconds of an idle machine (patience.py)
-    cpu_s    processor time of it and of what it waited for; 0.0 until it has ended
+    cpu_s    processor time of it and of what it started, without a control group (groups.py) of
+             what was waited for; 0.0 until it has ended
     """
 
     def __init__(self, command: list[str], limit_s: float) -> None:
@@ -35,8 +39,9 @@ class Command:
         self._lock = threading.Lock()
         self._code: int | None = None
         self.cpu_s = 0.0
+        self._group = Group()
         self._process = subprocess.Popen(
-            command,
+            self._group.entering(command),
             cwd=tools.ROOT,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
@@ -104,26 +109,33 @@ class Command:
                 pid, status, usage = os.wait4(self.pid, os.WNOHANG)
                 if pid:
                     self._code = self._process.returncode = os.waitstatus_to_exitcode(status)
-                    self.cpu_s = usage.ru_utime + usage.ru_stime
+                    self.cpu_s = max(usage.ru_utime + usage.ru_stime, self._group.cpu_s())
+                    self._group.close()
             if self._code is None:
                 time.sleep(PAUSE_S)
 
 
 def end_survivors(run: str) -> int:
-    """Kill the processes that inherited `MARK` with this value, on Linux; return how many."""
-    wanted, ended = f"{MARK}={run}".encode(), 0
+    """Kill the processes that inherited `MARK` with this value, on Linux, and what they start
+    meanwhile, until none is left or `GONE_S` are over; return how many."""
+    ended, ends = set[int](), time.monotonic() + GONE_S
+    while (left := marked(MARK, run)) and time.monotonic() < ends:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        ended |= left
+        time.sleep(PAUSE_S)
+    return len(ended)
+
+
+def marked(name: str, value: str) -> set[int]:
+    """The other processes, on Linux, that have this variable with this value."""
+    wanted, found = f"{name}={value}".encode(), set[int]()
     for place in Path("/proc").glob("[0-9]*"):
-        try:
-            if int(place.name) != os.getpid() and wanted in _variables(place):
-                os.kill(int(place.name), signal.SIGKILL)
-                ended += 1
-        except OSError:  # it has ended, or is another user's
-            continue
-    return ended
-
-
-def _variables(place: Path) -> list[bytes]:
-    return (place / "environ").read_bytes().split(b"\0")
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            if wanted in (place / "environ").read_bytes().split(b"\0"):
+                found.add(int(place.name))
+    return found - {os.getpid()}
 
 
 def begin() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -22,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import command, quick, tools
+from . import budget, command, quick, tools
 from .command import Command
 from .report import Console, Outcome, Skip
 from .suite import BEGINS
@@ -66,12 +67,14 @@ class _Run:
                 self._began = time.monotonic()
                 self.console.line(self.lane.name, f"begins: {self.lane.about}")
         found = Outcome(self.lane.name)
+        dear = budget.dearness()
         try:
             job(self.console, found, self.lane.limit_s)
         except Exception as error:  # of this file, or of the machine: nothing has been checked
             found.failures.append(f"could not be run: {error!r}")
         with self._lock:
             self.outcome.add(found)
+            self.outcome.dearness.append(dear)
             self._left -= 1
             if not self._left:
                 self.outcome.seconds = time.monotonic() - self._began
@@ -113,6 +116,24 @@ def run(lanes: list[Lane], console: Console) -> list[Outcome]:
             worker.join()
         raise
     return [run.outcome for run in runs]
+
+
+def run_whole(lanes: list[Lane], console: Console) -> list[Outcome]:
+    """As `run`. Ctrl-C, SIGTERM and SIGHUP end all that it has started, wherever that is by now,
+    and raise KeyboardInterrupt."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, signal.default_int_handler)
+    os.environ[command.MARK] = mark = str(os.getpid())
+    try:
+        return run(lanes, console)
+    except KeyboardInterrupt:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # once is enough
+        left = command.end_survivors(mark)
+        what = f"interrupted: what ran has been told to end, {left} had to be killed"
+        console.line("tests", what)
+        raise
 
 
 # -- checks ---------------------------------------------------------------------------------------
@@ -267,6 +288,11 @@ _TAP = re.compile(r"\s*(?P<no>not )?ok \d+ - (?P<name>.*?)(?P<skip> # (SKIP|TODO
 
 def _node(console: Console, outcome: Outcome, limit_s: float) -> None:
     files = sorted((tools.ROOT / "tests" / "client").rglob("*.test.*js"))
+    run_node(console, outcome, limit_s, files=files)
+
+
+def run_node(console: Console, outcome: Outcome, limit_s: float, files: Sequence[Path]) -> None:
+    """Runs files of tests with Node's own runner."""
     node = tools.program_node()
     if node.path is None:
         outcome.skips.append(Skip("tests/client", node.why, len(files)))

@@ -29,7 +29,7 @@ class Skip:
 @dataclass
 class Outcome:
     """One lane's result; `failures` has the name of each failed test and its error's first lines.
-    `cpu_s` is the processor time of its children and of what they waited for."""
+    `cpu_s` is the processor time of its commands (command.py)."""
 
     lane: str
     passed: int = 0
@@ -38,6 +38,7 @@ class Outcome:
     seconds: float = 0.0
     cpu_s: float = 0.0
     modules: dict[str, float] = field(default_factory=dict)  # processor time of each
+    dearness: list[float] = field(default_factory=list)  # of a second, as its jobs began: budget.py
 
     def add(self, part: Outcome) -> None:
         """What one job of the lane came to."""
@@ -74,14 +75,19 @@ class Console:
         return time.monotonic() - self._started
 
 
-def account(outcomes: list[Outcome], seconds: float) -> int:
-    """Prints the summary, its last line `N passed, N failed, N skipped`; returns the exit code."""
+def account(outcomes: list[Outcome], seconds: float, costs: Iterable[str] = ()) -> int:
+    """Prints the summary, its last line `N passed, N failed, N skipped`; returns the exit code.
+
+    costs  a line for each lane that has a budget
+    """
     print(f"\n{'lane':<10}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}{'CPU s':>9}")
     for item in outcomes:
         counts = f"{item.passed:>8}{len(item.failures):>8}{item.skipped:>9}"
         print(f"{item.lane:<10}{counts}{item.seconds:>9.1f}{item.cpu_s:>9.1f}")
     print(f"{'all':<35}{seconds:>9.1f}{sum(item.cpu_s for item in outcomes):>9.1f}")
     _print_dearest(outcomes)
+    if lines := list(costs):
+        print("\n" + "\n".join(lines))
     _print_skips(outcomes)
     failures = [f"{item.lane}: {failure}" for item in outcomes for failure in item.failures]
     if failures:

@@ -41,6 +41,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.interop.test_release",
     "tests.interop.test_small_model",
     "tests.protocols.test_folders",
+    "tests.tooling.test_interrupted",
 )
 
 

@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 
 from .command import MARK, Command, end_survivors
+from .groups import Group
 
 LONG_S = 600.0
 CHILD = """
@@ -49,6 +50,16 @@ class CommandTest(unittest.TestCase):
         for source in (BUSY, below):
             with self.subTest(source):
                 self.assertGreater(run(source)[1].cpu_s, 0.3)
+
+    @unittest.skipUnless(Group.makes(), "may not make a control group")
+    def test_cost_of_what_nobody_waited_for(self) -> None:
+        below = (
+            f"import os, subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {BUSY!r}],"
+        )
+        below += " stdout=subprocess.PIPE, start_new_session=True); p.stdout.read(); os._exit(0)"
+        _, child = run(below)
+        self.assertEqual(child.problem(), "")
+        self.assertGreater(child.cpu_s, 0.3)
 
     def test_silence_is_a_hang_and_tells_where(self) -> None:
         said, child = run(STACKS, 1)

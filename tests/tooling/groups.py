@@ -1,0 +1,81 @@
+"""Processor time by control group, on Linux: also of processes that nobody waited for.
+
+A command gets a group below that of this process, where this process may make one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from pathlib import Path
+
+# By the version of control groups: where they are mounted, and the file that counts.
+MOUNTS = {
+    1: ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"),
+    2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
+}
+FILES = {1: "cpuacct.usage", 2: "cpu.stat"}
+ENTER = 'echo $$ > "$0"; exec "$@"'
+_numbers = itertools.count(1)
+
+
+class Group:
+    """A group of processes; one that could not be made counts nothing."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        for version, above in _own():
+            folder = above / f"tests-{os.getpid()}-{next(_numbers)}"
+            with contextlib.suppress(OSError):
+                folder.mkdir()
+                self._folder, self._version = folder, version
+                return
+
+    @classmethod
+    def makes(cls) -> bool:
+        """Whether this process may make one."""
+        group = cls()
+        group.close()
+        return group._folder is not None
+
+    def entering(self, command: list[str]) -> list[str]:
+        """The command, which enters the group before it begins."""
+        if self._folder is None:
+            return command
+        return ["sh", "-c", ENTER, str(self._folder / "cgroup.procs"), *command]
+
+    def cpu_s(self) -> float:
+        """What its processes took so far."""
+        if self._folder is None:
+            return 0.0
+        text = (self._folder / FILES[self._version]).read_text()
+        if self._version == 1:
+            return int(text) / 1e9
+        return int(text.partition("usage_usec ")[2].split()[0]) / 1e6
+
+    def close(self) -> None:
+        """Remove it; processes that are left in it go to the group above."""
+        if self._folder is None:
+            return
+        with contextlib.suppress(OSError):
+            above = self._folder.parent / "cgroup.procs"
+            for pid in (self._folder / "cgroup.procs").read_text().split():
+                with contextlib.suppress(OSError):  # it has ended
+                    above.write_text(pid)
+            self._folder.rmdir()
+
+
+def _own() -> list[tuple[int, Path]]:
+    """(version, folder) of this process's own groups that count."""
+    found = []
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            version = 1 if "cpuacct" in names.split(",") else 0 if names else 2
+            for mount in MOUNTS.get(version, ()):
+                folder = Path(mount + path)
+                if (folder / FILES[version]).is_file():
+                    found.append((version, folder))
+                    break
+    return sorted(found)

@@ -1,0 +1,76 @@
+"""Ctrl-C and SIGTERM end all that the suite has started: nothing of any lane is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import uuid
+from pathlib import Path
+
+from ..browser import walks
+from ..chaos import processes
+from . import command, tools, turns
+
+MARK = "TESTS_INTERRUPTED"
+START_S = 120.0
+GONE_S = 60.0
+
+
+@unittest.skipUnless(Path("/proc/self/environ").exists(), "looks for survivors in /proc")
+class Interrupted(unittest.TestCase):
+    def check(self, number: signal.Signals, *lanes: str) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-interrupted-")))
+        mark = uuid.uuid4().hex
+        env = os.environ | {MARK: mark, "TESTS_READY": str(folder)}
+        with (folder / "said").open("wb") as said:
+            program = subprocess.Popen(
+                [sys.executable, "-m", "tests.tooling.samples.interrupted", *lanes],
+                cwd=tools.ROOT,
+                env=env,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        self.addCleanup(command.end_survivors, str(program.pid))
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+
+        def ready() -> bool:
+            there = all((folder / lane).exists() for lane in lanes)
+            return there or program.poll() is not None
+
+        text = (folder / "said").read_text
+        self.assertTrue(processes.until(ready, START_S), text())
+        self.assertIsNone(program.poll(), text())
+        there = processes.below(program.pid) | command.marked(MARK, mark)
+        began = processes.born(there - {program.pid})
+        self.assertGreaterEqual(len(processes.left(began)), 2 * len(lanes))
+        program.send_signal(number)
+        self.assertEqual(program.wait(), 128 + signal.SIGINT, text())
+        self.assertIn("interrupted: ", text())
+        processes.until(lambda: not processes.left(began), GONE_S)
+        self.assertEqual(processes.left(began), [])
+        self.assertEqual(command.marked(MARK, mark), set())
+
+    def test_ctrl_c(self) -> None:
+        self.check(signal.SIGINT, *self.lanes())
+
+    def test_sigterm(self) -> None:
+        for browser in turns.share(("chromium", "firefox"), 2):
+            with self.subTest(browser):
+                self.check(signal.SIGTERM, *self.lanes(browser))
+
+    def lanes(self, *browsers: str) -> list[str]:
+        """Those that can run here."""
+        node = tools.program_node()
+        needed: dict[str, tuple[tools.Tool, ...]] = {"unit": (), "node": (node,)}
+        needed |= {each: (*walks.NEEDED, node, tools.browser(each)) for each in browsers}
+        return [name for name, those in needed.items() if all(each.path for each in those)]
+
+
+if __name__ == "__main__":
+    unittest.main()
