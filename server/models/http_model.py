@@ -96,7 +96,7 @@ class RemoteAPI(BaseAPI):
     def provider(self) -> Provider:
         """Return the provider, its preset changed by the flags learnt for the model."""
         given = self._given
-        flags = self._peer.learnt(given.model, FLAG)
+        flags = self._peer.of_kind(given.model, FLAG)
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
     @staticmethod
@@ -134,7 +134,7 @@ class RemoteAPI(BaseAPI):
             def body(plain: bool) -> dict[str, Any]:
                 """Return the request body, without earlier reasoning if `plain`."""
                 told = messages
-                if refused := self._peer.learnt(model, MEDIUM):
+                if refused := self._peer.of_kind(model, MEDIUM):
                     told = accepted_media(self.provider.preset, told, refused)
                 if plain:
                     told = [message.copy() for message in told]

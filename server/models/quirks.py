@@ -201,8 +201,8 @@ class EndpointState:
         self.apis: dict[str, str] = {}  # by model: the API that it wants
         self.lessons: dict[str, dict[Lesson, Any]] = {}  # by model
 
-    def learnt(self, model: str, kind: str) -> dict[str, Any]:
-        """Return the values of a model's lessons of one kind, by name."""
+    def of_kind(self, model: str, kind: str) -> dict[str, Any]:
+        """Return the lessons of one kind about a model: values by name."""
         lessons = self.lessons.get(model)
         return {n: v for (of, n), v in lessons.items() if of == kind} if lessons else {}
 
@@ -227,7 +227,7 @@ class EndpointState:
 
         Why is what was said of its schema, or "" if it is one too many.
         """
-        refused = self.learnt(model, TOOL)
+        refused = self.of_kind(model, TOOL)
         most = self.lessons.get(model, {}).get(MOST_TOOLS)
         if not refused and most is None:
             return tools, {}
@@ -248,7 +248,7 @@ class EndpointState:
         if media := [why for (kind, _), why in taught.items() if kind == MEDIUM]:
             text = f"{provider.name} refuses {len(media)} of the pictures and files, which are"
             yield f"{text} described to it in words: {media[-1]}"
-        values = self.learnt(provider.model, MEMBER)
+        values = self.of_kind(provider.model, MEMBER)
         for (kind, name), why in taught.items():
             if kind == MEMBER:
                 value = values.get(name, LEFT_OUT)
@@ -257,7 +257,7 @@ class EndpointState:
 
     def change(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the body with the members that this model has refused left out or replaced."""
-        for name, value in self.learnt(model, MEMBER).items():
+        for name, value in self.of_kind(model, MEMBER).items():
             first, _, second = name.partition(".")
             if not (has(body, name) or (value is not LEFT_OUT and not second)):
                 continue

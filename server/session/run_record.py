@@ -31,7 +31,7 @@ from . import events, snapshot
 from .answers import ANSWERS
 from .events import messages_filled, put, state_delta
 from .fold import Folder
-from .schema import ROLE_ALIASES
+from .schema import role_of
 
 COUNTERS = "step tokens cost_micro wall_ms forgiven extended summary".split()  # of `run`
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
@@ -100,8 +100,8 @@ def base_of(messages: list[Message], users: int, end: int | None = None) -> str:
     said: list[Any] = []
     for index in range(_after_user(messages, end) - 1, -1, -1):
         message = messages[index]
-        if _role(message) not in ("tool", "error") and not message.get("open"):
-            said.append([_role(message), message.get("content"), _calls(message)])
+        if role_of(message) not in ("tool", "error") and not message.get("open"):
+            said.append([role_of(message), message.get("content"), _calls(message)])
             if len(said) == WINDOW:
                 break
     text = canonical([users, said])
@@ -123,7 +123,7 @@ def new_values(session: Session, known: set[str]) -> Json:
     calls: dict[str, LedgerEntry] = {}
     messages = session["messages"]
     for message in messages[_after_user(messages) :]:
-        if message.get("open") or _role(message) == "error":
+        if message.get("open") or role_of(message) == "error":
             continue
         calls |= {each: ledger[each] for each in _call_ids(message) if each in ledger}
         if message["id"] not in known:
@@ -150,9 +150,9 @@ def missing_messages(
     """
     messages = document.get("messages") or []
     closed = (m for m in messages[_after_user(messages) :] if not m.get("open"))
-    sent = [m for m in closed if _role(m) != "error"]
-    answers = [_comparable(m) for m in sent if _role(m) != "tool"]
-    results = {m["tool_call_id"]: m.get("content") for m in sent if _role(m) == "tool"}
+    sent = [m for m in closed if role_of(m) != "error"]
+    answers = [_comparable(m) for m in sent if role_of(m) != "tool"]
+    results = {m["tool_call_id"]: m.get("content") for m in sent if role_of(m) == "tool"}
     known = [m for m in record.messages if m["role"] != "tool"]
     recorded = {m["tool_call_id"]: m.get("content") for m in record.messages if m["role"] == "tool"}
     if not known or (not answers and record.again != document.get(AGAIN, "")):
@@ -254,7 +254,7 @@ def ends_before(messages: list[Message]) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
     behind = users = 0
     for message in reversed(messages):
-        if (role := _role(message)) not in ("user", "error"):
+        if (role := role_of(message)) not in ("user", "error"):
             places.append((behind, users))
             break
         if role == "user":
@@ -324,14 +324,9 @@ def _proposed_entry(messages: Iterable[Message], call_id: str) -> LedgerEntry:
 def _after_user(messages: list[Message], end: int | None = None) -> int:
     """Return the index behind the user's last message before `end`, 0 if there is none."""
     for index in range(len(messages) if end is None else end, 0, -1):
-        if _role(messages[index - 1]) == "user":
+        if role_of(messages[index - 1]) == "user":
             return index
     return 0
-
-
-def _role(message: Message) -> str:
-    role = str(message.get("role"))
-    return ROLE_ALIASES.get(role, role)
 
 
 def _calls(message: Message) -> list[Any]:
@@ -343,7 +338,7 @@ def _call_ids(message: Message) -> list[str]:
 
 
 def _comparable(message: Message) -> Any:
-    return [_role(message), message.get("content"), _calls(message)]
+    return [role_of(message), message.get("content"), _calls(message)]
 
 
 def _index(messages: list[Message], message_id: str) -> int | None:

@@ -65,18 +65,30 @@ MOST_HINTS = 5  # unknown tool names per decision for which similar names are su
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
 
 
-class SessionReading:
-    """What judging calls needs of a session; read once, and valid until the session changes."""
+class CallJudge:
+    """The toolbox for decisions about one state of a session, which is read only once."""
 
     def __init__(
-        self, session: Session, known: Mapping[str, Entry], permission: Permission
+        self,
+        toolbox: Toolbox,
+        session: Session,
+        known: Mapping[str, Entry],
+        permission: Permission,
     ) -> None:
         """`known`: the server's own tools."""
-        self.session, self._known = session, known
+        self._toolbox, self.session, self._known = toolbox, session, known
         self.hints = MOST_HINTS  # suggestions left for unknown names
         self.grants = Grants(session["grants"], permission)
         self.results = ToolResults(session)
         self.tools: dict[str, tuple[Tool, Validator]] = {}  # looked up before, by name
+
+    def verdict(self, session: Session, call: ToolCall) -> Verdict:
+        """Return the verdict on a call; see `Toolbox.verdict`."""
+        return self._toolbox.verdict(session, call, self)
+
+    def declarations(self, session: Session) -> list[Json]:
+        """Return the declarations for the model; see `Toolbox.declarations`."""
+        return self._toolbox.declarations(session, self)
 
     @cached_property
     def failures(self) -> policy.Failures:
@@ -95,21 +107,6 @@ class Offer(NamedTuple):
 
     declarations: ConstantList
     packages: tuple[Package | None, ...]
-
-
-class CallJudge:
-    """A toolbox for decisions about one state of a session, which is read only once."""
-
-    def __init__(self, toolbox: Toolbox, session: Session) -> None:
-        self._toolbox, self._reading = toolbox, toolbox.reading(session)
-
-    def verdict(self, session: Session, call: ToolCall) -> Verdict:
-        """Return the verdict on a call; see `Toolbox.verdict`."""
-        return self._toolbox.verdict(session, call, self._reading)
-
-    def declarations(self, session: Session) -> list[Json]:
-        """Return the declarations for the model; see `Toolbox.declarations`."""
-        return self._toolbox.declarations(session, self._reading)
 
 
 class Toolbox:
@@ -276,34 +273,30 @@ class Toolbox:
 
     def judge(self, session: Session) -> CallJudge:
         """Return the toolbox for one decision; valid until an event is folded into the session."""
-        return CallJudge(self, session)
-
-    def reading(self, session: Session) -> SessionReading:
-        """Return what judging the calls of this session needs."""
-        return SessionReading(session, self._tools, self.permissions.of(session))
+        return CallJudge(self, session, self._tools, self.permissions.of(session))
 
     # -- what the model and the client are told ---------------------------------------------------
 
-    def declarations(self, session: Session, reading: SessionReading | None = None) -> list[Json]:
+    def declarations(self, session: Session, judge: CallJudge | None = None) -> list[Json]:
         """Return the declarations for the model, in a fixed order, and prepare for calls.
 
         Providers cache a prompt's prefix, so the order matters. Tools that are denied, cannot run
         or keep failing are left out. `tool_detail` is included only if the session has brief
         declarations.
         """
-        reading = reading or self.reading(session)
-        hidden, page = self._hidden_tools(session, reading), reading.page
-        offer = self._server_offer(reading, hidden | (page.keys() & self._tools.keys()))
+        judge = judge or self.judge(session)
+        hidden, page = self._hidden_tools(session, judge), judge.page
+        offer = self._server_offer(judge, hidden | (page.keys() & self._tools.keys()))
         self._runner.prepare(offer.packages)
-        failing = reading.failures.withheld_tools()
-        page_tools = self._declarations_of(page.values(), reading, failing)
+        failing = judge.failures.withheld_tools()
+        page_tools = self._declarations_of(page.values(), judge, failing)
         return [*offer.declarations, *page_tools] if page_tools else offer.declarations
 
-    def _server_offer(self, reading: SessionReading, left_out: set[str]) -> Offer:
+    def _server_offer(self, judge: CallJudge, left_out: set[str]) -> Offer:
         """Return the offer of server tools, cached by the settings that it depends on."""
-        session, config = reading.session, reading.session["config"]
+        session, config = judge.session, judge.session["config"]
         settings = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
-        named, permission = self._named(session), reading.grants.permission
+        named, permission = self._named(session), judge.grants.permission
         state = [left_out, self._catalog.version, self._withheld, named.keys(), permission]
         for known, offer in self._offers:
             if known == (settings, state):
@@ -311,7 +304,7 @@ class Toolbox:
         there = [*self._tools.values(), *named.values()]
         entries = [_as_declared(entry, session) for entry in there]
         usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-        declared = ConstantList(self._declarations_of(usable, reading, left_out))
+        declared = ConstantList(self._declarations_of(usable, judge, left_out))
         names = {each["function"]["name"] for each in declared}
         inside = [tool for tool in usable if isinstance(tool, ChildTool) and tool.name in names]
         found = Offer(declared, tuple(dict.fromkeys(tool.package for tool in inside)))
@@ -320,9 +313,9 @@ class Toolbox:
         return found
 
     def _declarations_of(
-        self, tools: Iterable[Tool], reading: SessionReading, left_out: set[str]
+        self, tools: Iterable[Tool], judge: CallJudge, left_out: set[str]
     ) -> list[Constant]:
-        session, grants = reading.session, reading.grants
+        session, grants = judge.session, judge.grants
         settings = session["config"]["yaa"]
         in_brief, results = settings.get("tool_detail"), bool(settings.get("result_schema"))
         declarations: list[Constant] = []
@@ -337,11 +330,11 @@ class Toolbox:
             kits.add(tool.toolkit)
         return declarations
 
-    def _hidden_tools(self, session: Session, reading: SessionReading) -> set[str]:
+    def _hidden_tools(self, session: Session, judge: CallJudge) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
         tools = [entry.tool for entry in self._tools.values()]
         useless = {tool.name for tool in tools if not tool.is_useful(session)}
-        if failing := reading.failures.withheld_tools():
+        if failing := judge.failures.withheld_tools():
             useless |= failing - {tool.name for tool in tools if tool.control}
         return useless
 
@@ -452,24 +445,22 @@ class Toolbox:
 
     # -- one call ---------------------------------------------------------------------------------
 
-    def verdict(
-        self, session: Session, call: ToolCall, reading: SessionReading | None = None
-    ) -> Verdict:
+    def verdict(self, session: Session, call: ToolCall, judge: CallJudge | None = None) -> Verdict:
         """Return the policy's verdict on a call, with the reason if it does not run.
 
-        Changes nothing in the session. `reading`: of this session, if it was read before.
+        Changes nothing in the session. `judge`: of this session, if it was read before.
         """
-        reading = reading or self.reading(session)
+        judge = judge or self.judge(session)
         name, raw = call["function"]["name"], call["function"]["arguments"]
-        if (entry := self._find_tool(name, reading)) is None:
-            return Verdict("error", self._unknown(name, reading), status="not_found")
+        if (entry := self._find_tool(name, judge)) is None:
+            return Verdict("error", self._unknown(name, judge), status="not_found")
         tool, validator = entry
         if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
-        if not tool.control and reading.failures.is_withheld(call):
+        if not tool.control and judge.failures.is_withheld(call):
             return Verdict("error", policy.refusal(name), status="not_found")
         try:
-            fill_call = partial(fill_templates, session, call, results=reading.results)
+            fill_call = partial(fill_templates, session, call, results=judge.results)
             args, error, repairs = fit_arguments(raw, validator, fill_call, tool.formats)
         except Pending as pending:
             return Verdict("wait", str(pending))
@@ -477,11 +468,11 @@ class Toolbox:
         if error and ceiling == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
-            note = reading.failures.failure_note(call)
+            note = judge.failures.failure_note(call)
             return Verdict("error", f"{error}\n{note}" if note else error)
-        action, reason = decide(tool, args, ceiling, session, reading.grants)
+        action, reason = decide(tool, args, ceiling, session, judge.grants)
         action, reason = tool.verdict(action, reason)
-        judged = tool, args, ceiling, session, reading.grants
+        judged = tool, args, ceiling, session, judge.grants
         return Verdict(
             *(action, reason, args, fingerprint(name, args), tool.repeatable, tool.parallel_safe),
             repairs=repairs,
@@ -493,17 +484,17 @@ class Toolbox:
 
     def declaration_digest(self, session: Session, name: str) -> Json:
         """Return what a grant keeps of a tool's declaration; {} if there is no such tool."""
-        found = self._find_tool(name, self.reading(session))
+        found = self._find_tool(name, self.judge(session))
         return found[0].declaration_digest if found else {}
 
-    def _find_tool(self, name: str, reading: SessionReading) -> tuple[Tool, Validator] | None:
+    def _find_tool(self, name: str, judge: CallJudge) -> tuple[Tool, Validator] | None:
         """Return the server's or the page's tool of this name as the session has it, or None."""
-        if name not in reading.tools:
-            if entry := self._entry(name, reading.session):
-                reading.tools[name] = entry.tool, entry.validator
-            elif tool := reading.page.get(name):
-                reading.tools[name] = tool, cached_validator(tool.parameters)
-        return reading.tools.get(name)
+        if name not in judge.tools:
+            if entry := self._entry(name, judge.session):
+                judge.tools[name] = entry.tool, entry.validator
+            elif tool := judge.page.get(name):
+                judge.tools[name] = tool, cached_validator(tool.parameters)
+        return judge.tools.get(name)
 
     def _entry(self, name: str, session: Session) -> Entry | None:
         entry = self._tools.get(name)
@@ -568,9 +559,9 @@ class Toolbox:
         seconds: float,
         owner: str,
     ) -> Outcome | ToolQuestion:
-        name, reading = call["function"]["name"], self.reading(session)
+        name, judge = call["function"]["name"], self.judge(session)
         if (entry := self._entry(name, session)) is None:  # an MCP server removed it since
-            return failure(self._unknown(name, reading), "not_found")
+            return failure(self._unknown(name, judge), "not_found")
         tool = entry.tool
         if reason := self.unavailable(tool):  # another server may have judged the call
             return failure(reason, reason.partition(":")[0])
@@ -581,8 +572,8 @@ class Toolbox:
         def find(name: str) -> Tool | str:
             """Return the session's tool of a name, or the reason why there is none."""
             entry = self._entry(name, session)
-            found = entry.tool if entry else reading.page.get(name)
-            return found or self._unknown(name, reading)
+            found = entry.tool if entry else judge.page.get(name)
+            return found or self._unknown(name, judge)
 
         try:
             made = Invocation(session, args, ledger, limits, owner, find, call["id"])
@@ -620,9 +611,9 @@ class Toolbox:
         max_bytes = round(self._most["file_mb"] * 1024 * 1024)  # tools cannot write larger files
         return await read_piece(self._runner, owner, session_id, path, offset, stamp, max_bytes)
 
-    def _unknown(self, name: str, reading: SessionReading) -> str:
-        names = [*self._tools, *reading.page] if reading.hints else []
-        reading.hints = max(reading.hints - 1, 0)
+    def _unknown(self, name: str, judge: CallJudge) -> str:
+        names = [*self._tools, *judge.page] if judge.hints else []
+        judge.hints = max(judge.hints - 1, 0)
         close = difflib.get_close_matches(name[:100], names, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"there is no tool named {name[:100]!r}{hint}"
