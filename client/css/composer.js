@@ -17,6 +17,9 @@ yaa.define('css/composer', ['ui/dom'], ({ css }) => css`
     container: composer / inline-size;
   }
   .composer-bar .gap { flex: 1; }
+  .composer-bar:not(:has(> .permission)) > .gap { min-inline-size: 2.75rem; } /* it comes later, and moves nothing */
+  @media (max-width: 30rem) { .composer-bar { gap: 0; } }
+  @container composer (max-width: 27.5rem) { .composer-bar .select { padding-inline: var(--s1) 1.25rem; background-position-x: right 0.125rem; } }
   button.badge { border: 0; min-block-size: 1.5rem; cursor: pointer; }
   .composer-bar .select { min-inline-size: 4rem; flex: 0 1 auto; }
   .composer-bar .select + .select { flex-shrink: 3; } /* the agent's name is short, the model's is long */

@@ -91,6 +91,8 @@ yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
     color: var(--ink-3); white-space: nowrap; font-variant-numeric: tabular-nums;
   }
 
+  .files-place { display: grid; min-inline-size: 2.125rem; } /* its button comes later */
+
   .scroll {
     overflow-y: auto; overflow-x: hidden; scrollbar-gutter: stable both-edges; overscroll-behavior: contain;
     min-block-size: 0; contain: strict; container: thread / inline-size; /* what grows in it lays out nothing around it */
@@ -122,8 +124,8 @@ yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
   .status-line .icon { inline-size: 1rem; block-size: 1rem; }
   .status-line .button { margin-inline-start: auto; }
 
-  /* empty session */
-  .empty { flex: 1; display: grid; align-content: center; gap: var(--s5); padding-block: var(--s5); }
+  /* empty session: from above, so that what comes later moves nothing */
+  .empty { display: grid; gap: var(--s5); padding-block: clamp(var(--s5), min(18vh - 6rem, 8vw), 9rem) var(--s5); }
   .empty h2 { font-size: clamp(1.5rem, 1.2rem + 1.4vw, 2rem); font-weight: 600; letter-spacing: -0.025em; }
   .empty-lead { color: var(--ink-2); max-inline-size: 36rem; margin-block-start: var(--s2); }
   .starters {
@@ -158,7 +160,7 @@ yaa.define('css/layout', ['ui/dom'], ({ css }) => css`
     .top { padding-inline: var(--s2); }
     .top-meter > span { display: none; } /* the title needs the room; the figures are in the gauge */
     .column { inline-size: min(100% - 1.5rem, var(--column)); }
-    .scroll { scrollbar-gutter: auto; }
+    .scroll { scrollbar-gutter: stable; }
     .foot { padding-block-end: max(var(--s3), env(safe-area-inset-bottom)); }
   }
   @keyframes slide { from { translate: -2rem 0; opacity: 0.4; } }

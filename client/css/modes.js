@@ -8,9 +8,7 @@ yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
   .menu [aria-disabled=true] { opacity: 0.6; }
   .mode:disabled { opacity: 0.6; cursor: default; }
   :is(.mode, .permission) > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
-  @media (max-width: 30rem) { .composer-bar { gap: 0; } }
   @container composer (max-width: 27.5rem) {
-    .composer-bar .select { padding-inline: var(--s1) 1.25rem; background-position-x: right 0.125rem; }
     .composer-bar :is(.mode, .permission) { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
     :is(.mode, .permission) > .icon { display: block; }
     :is(.mode, .permission) > span { display: none; }

@@ -13,7 +13,11 @@ yaa.define('css/workspace', ['ui/dom'], ({ css }) => css`
   .mode-row > span:first-child { display: flex; gap: var(--s2); align-items: center; overflow-wrap: anywhere; }
   .badge[data-mode="write"] { background: var(--ask-wash); color: var(--ask); box-shadow: inset 0 0 0 1px var(--ask-line); }
   .badge[data-mode="overlay"] { background: var(--wash); color: var(--accent); }
-  .files-button .desk-count { font-variant-numeric: tabular-nums; }
+  .files-button { position: relative; }
+  .files-button .desk-count { /* over the button, which is no wider with it */
+    position: absolute; inset: -0.25rem auto auto 60%; padding: 0 0.3rem; border-radius: 999px; background: var(--wash); color: var(--accent);
+    font-size: var(--t1); line-height: 1.35; font-variant-numeric: tabular-nums;
+  }
   .mention bdi { flex: none; max-inline-size: 60%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   .mention span bdi { max-inline-size: none; }
 

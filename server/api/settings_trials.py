@@ -21,6 +21,7 @@ from ..json_types import Json
 from ..models.http_model import RemoteAPI
 from ..models.key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
 from ..models.provider_trial import Trial, try_provider
+from ..models.vendors import host_of
 from ..runtime.accounts import OWNER, Pool
 from ..schema.field_types import misfits, object_of
 from ..settings import schema
@@ -169,7 +170,7 @@ class SettingsTrials:
             return name, saved
         entry, kept = with_kept(body["provider"], saved, self._env, "provider")
         _check_entry(entry)
-        name = name or str(entry.get("preset") or "custom")
+        name = name or entry.get("preset") or host_of(entry.get("api_url", "")) or "custom"
         if kept and saved is not None:
             urls = [_api_of(name, e, self._client, self._env).provider.url for e in (entry, saved)]
             new, old = (urlsplit(url)[:2] for url in urls)
@@ -280,8 +281,7 @@ def _misplaced(place: tuple[str, ...], detail: str) -> Problem:
 
 
 def _moved(member: str, where: str) -> Problem:
-    text = f"the saved secrets belong to {where}: send the secret itself to use it elsewhere"
-    return misfit(member, text)
+    return misfit(member, f"the saved secrets belong to {where}: send the secret itself")
 
 
 def _named(vendor: Vendor) -> Json:

@@ -3,9 +3,21 @@
  * the page itself offers to press. The job: {url}.
  */
 import { main } from "./driver.mjs";
+import { watchMoves } from "./layout-shift.mjs";
 
 await main(async (walk, job) => {
   const { page } = walk;
+  const moves = await watchMoves(page);
+  /** All that comes late is there, and nothing that could be pressed before has moved. */
+  const stands = async () => {
+    await walk.sees(".connect-card", "Paste a key");
+    await page.waitForSelector(".files-button:not([hidden])");
+    await page.waitForSelector(".permission:not([hidden])");
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(resolve))))));
+    const all = await moves();
+    if (all.length) throw new Error(all.join("\n"));
+    await walk.shot(`0-first-${await page.evaluate(() => innerWidth)}`);
+  };
 
   await walk.step("open the link that the server printed", async () => {
     await page.goto(job.url);
@@ -13,12 +25,16 @@ await main(async (walk, job) => {
     await walk.sees("form.composer .badge", "emo");
   });
 
+  await walk.step("what comes late moves nothing that can be pressed", stands);
+
   await walk.step("press a suggestion", async () => {
-    await walk.sees(".empty", "Connect a model"); // it comes late, above what is pressed
     await walk.press("Say hello", ".empty button");
     await page.waitForSelector(".card.tool[data-state=done]");
     await walk.sees(".ask", "Allow ");
+    await walk.sees(".desk-button", "1");
     await walk.sees("article.message", "Welcome to yaa");
+    const all = (await moves()).filter((one) => /^button.*More about this session/.test(one));
+    if (all.length) throw new Error(`a count has moved it: ${all.join("\n")}`);
     await walk.shot("1-approval");
   });
 
@@ -73,9 +89,12 @@ await main(async (walk, job) => {
   });
 
   await walk.step("on a phone", async () => {
-    await page.setViewport({ width: 390, height: 760 });
+    await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true }); // in Chromium the page is loaded again
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
     await walk.shot("4-phone");
+    await page.goto("about:blank");
+    await page.goto(job.url.split("#")[0]);
+    await stands();
     await page.setViewport({ width: 1280, height: 800 });
   });
 

@@ -43,13 +43,13 @@ await main(async (walk, job) => {
     await page.waitForSelector(`${DIALOG} .connect-folds summary`);
     await walk.clean("the dialog");
     await walk.press("Another server", `${DIALOG} summary`);
-    await walk.write(`${DIALOG} input[type=url]`, "somewhere");
+    await walk.write(`${DIALOG} input[type=url]`, "ftp://somewhere");
     await walk.press("Try it", `${DIALOG} details[open] button`);
     await walk.sees(DIALOG, "begins with http://");
-    await walk.write(`${DIALOG} input[type=url]`, `${job.provider}/v1`);
+    await walk.write(`${DIALOG} input[type=url]`, `${new URL(job.provider).host}/v1`);
     await paste(`${DIALOG} details[open] input[type=password]`, "sk-wrong-0123456789abcdef");
     await walk.press("Try it", `${DIALOG} details[open] button`);
-    await page.waitForSelector(`${DIALOG} details[open] .host-problem:not([hidden])`);
+    await walk.sees(`${DIALOG} details[open] .host-problem:not([hidden])`, `${new URL(job.provider).hostname} answered 401`);
     await walk.shot("3-wrong-key");
     if ((await told("file")) !== null) throw new Error("something was written");
   });

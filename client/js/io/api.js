@@ -26,7 +26,8 @@ yaa.define('io/api', [], () => {
   class ApiError extends Error {
     /** @param {Partial<Failure> & {kind: Failure['kind'], detail?: string}} details */
     constructor({ detail = '', ...details }) {
-      super(details.kind === 'refused' && detail ? detail : sentence(details.code === 'timeout' ? 'timeout' : details.kind, { detail }).trim())
+      const name = ['timeout', 'unauthorized'].find((code) => code === details.code) ?? details.kind
+      super(name === 'refused' && detail ? detail : sentence(name, { detail }).trim())
       this.name = /** @type {'ApiError'} */ ('ApiError')
       this.kind = details.kind
       this.status = 0

@@ -9,6 +9,7 @@ yaa.define('ui/server-launcher', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/command
     const { app } = context
     /** The card of each empty view, which is made anew when the language changes. @type {any} */ let card = null
     let shown = ''
+    /** @type {Element | null} where it is */ let place = null
 
     /** Which card belongs into an empty session now. */
     function wanted() {
@@ -20,17 +21,13 @@ yaa.define('ui/server-launcher', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/command
     /** @param {import('./types').State} state */
     function update(state) {
       if (!state.whole || state.server.checking) return
-      const now = wanted()
-      if (now === shown && (!now || card?.isConnected)) return
+      const [now, empty] = [wanted(), document.querySelector('.empty')]
+      if (now === shown && empty === place) return
       card?.remove()
-      card = null
-      shown = now
-      const empty = document.querySelector('.empty')
+      ;[card, shown, place] = [null, now, empty]
       if (!now || !empty || now.endsWith(' older')) return
-      const owns = !now.endsWith(' other')
-      card = owns ? h('section.connect-card', { 'aria-label': t('connect.title') }, h('h3', null, t('connect.title'))) : h('p.hint', null, t('connect.ask'))
-      empty.querySelector('.starters')?.before(card)
-      if (owns) fillCard(card, app)
+      const made = card = now.endsWith(' other') ? h('p.hint', null, t('connect.ask')) : h('section.connect-card', { 'aria-label': t('connect.title') }, h('h3', null, t('connect.title')))
+      Promise.resolve(made.localName === 'section' && fillCard(made, app)).then(() => card === made && empty.append(made)) // below what can be pressed already
     }
 
     app.watchers.add(update)
@@ -41,7 +38,9 @@ yaa.define('ui/server-launcher', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/command
   async function fillCard(card, app) {
     try {
       const { connectView } = await parts()
-      card.append(h('p.hint', null, t('demo.note')), connectView(yaa.use('ui/server/store').storeOf(app)).el)
+      const store = yaa.use('ui/server/store').storeOf(app)
+      await store.read().catch(() => {}) // the view tries again, and says what is wrong
+      card.append(h('p.hint', null, t('demo.note')), connectView(store).el)
     } catch (error) {
       card.append(h('p.problem', null, /** @type {Error} */ (error).message))
     }

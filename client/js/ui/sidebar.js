@@ -249,7 +249,7 @@ yaa.define('ui/sidebar', [
     const meter = h('span')
     const fresh = iconButton('plus', t('side.new'), { onclick: () => actions.newSession() })
     const menu = iconButton('more', t('session.menu'), { 'aria-haspopup': 'menu', onclick: () => openMenu(menu, entries()) })
-    const el = h('header.top', null, side, heading, h('div.top-meter', null, meter, menu, fresh))
+    const el = h('header.top', null, side, heading, h('div.top-meter', null, meter, h('div.files-place'), menu, fresh))
     /** @type {any} */ let last = null
 
     /** @param {any} state */

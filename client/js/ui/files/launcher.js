@@ -48,7 +48,7 @@ yaa.define('ui/files/launcher', [
         views = makeViews()
       }
       if (!state.whole) return
-      if (!views.button.el.isConnected) document.querySelector('.top-meter > :nth-last-child(2)')?.before(views.button.el)
+      if (!views.button.el.isConnected) document.querySelector('.files-place')?.append(views.button.el)
       if (!views.folder.el.isConnected) document.querySelector('.composer-bar .gap')?.before(views.folder.el)
       if (!views.review.el.isConnected) app.views.notes.el.prepend(views.review.el)
       views.review.update(state)

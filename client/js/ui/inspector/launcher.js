@@ -47,7 +47,7 @@ yaa.define('ui/inspector/launcher', [
     function update(state) {
       if (language() !== views.language) remake()
       mount(views.gauge.el, '.composer-bar .gap')
-      mount(views.desk.el, '.top-meter > :last-child', true)
+      mount(views.desk.el, '.top-meter > :first-child')
       views.gauge.update(state)
       if (state.whole) {
         placeMarkers(state.session)
@@ -65,12 +65,9 @@ yaa.define('ui/inspector/launcher', [
     if (app.store.kind === 'idb') yaa.load('event-log').then(() => yaa.use('io/event-log').removeUnused(here)).catch(console.warn)
   }
 
-  /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside @param {boolean} [before] */
-  function mount(el, beside, before = false) {
-    if (el.isConnected) return
-    const place = document.querySelector(beside)
-    if (before) place?.before(el)
-    else place?.after(el)
+  /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside */
+  function mount(el, beside) {
+    if (!el.isConnected) document.querySelector(beside)?.after(el)
   }
 
   /** @param {(tab: string, what?: string) => any} open @param {() => any} slide */

@@ -5,7 +5,7 @@ yaa.define('ui/server/connect', [
   'ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/dialog', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'ui/server/folders',
 ], ({ h, icon, fill, text, hide }, { t }, { toast }, { openDialog }, { textField, choiceField, busy, problemLine, wordsOf }, { trialView, factsOf }, { vendorsOf, freeName }, { folderForm }) => {
   /** Pages of vendors on which keys are made. */
-  const MOST_LINKS = 6
+  const MOST_LINKS = 9
 
   /**
    * @param {any} store ui/server/store
@@ -86,7 +86,7 @@ yaa.define('ui/server/connect', [
   function keyPart(store, settings, finished) {
     const keyed = /** @type {Vendor[]} */ (settings.vendors ?? []).filter((one) => one.key_url)
     const said = h('p.hint', { role: 'status' })
-    const field = textField(t('host.connect.paste'), { type: 'password', hint: t('host.connect.keyHint'), oninput: look, onpaste: () => setTimeout(() => field.value() && trial.run()) })
+    const field = textField(t('host.connect.paste'), { type: 'password', placeholder: 'sk-…', hint: t('host.connect.keyHint'), oninput: look, onpaste: () => setTimeout(() => field.value() && trial.run()) })
     const vendor = choiceField(t('host.vendor'), [['', t('host.choose')]], '')
     vendor.input.addEventListener('change', () => (forget(), vendor.value() && trial.run()))
     /** What is kept beside the key, as the trial has said. @type {any} */ let entry = null
@@ -146,10 +146,12 @@ yaa.define('ui/server/connect', [
   function urlPart(store, finished) {
     const url = textField(t('host.apiUrl'), { type: 'url', inputmode: 'url', placeholder: 'http://127.0.0.1:8080/v1', hint: t('host.connect.urlHint'), oninput: () => (result.clear(), trial.end()) })
     const key = textField(t('host.keyOptional'), { type: 'password' })
-    const entry = () => ({ api_url: url.value(), ...(key.value() ? { api_key: key.value() } : {}) })
-    const result = resultPart(t('host.connect.use'), (model) => keep(store, hostOf(url.value()), { ...entry(), model_name: model }, finished))
+    /** http where nobody says otherwise. */
+    const address = () => url.value().replace(/^(?!.*:\/\/|$)/, 'http://')
+    const entry = () => ({ api_url: address(), ...(key.value() ? { api_key: key.value() } : {}) })
+    const result = resultPart(t('host.connect.use'), (model) => keep(store, hostOf(address()), { ...entry(), model_name: model }, finished))
     const trial = trialView(store, { label: t('host.try'), onModels: result.write, what: () => {
-      const fits = /^https?:\/\/[^\s/]/.test(url.value())
+      const fits = /^https?:/i.test(address()) && URL.canParse(address())
       url.problem(fits ? '' : t('host.badUrl'))
       return fits ? { provider: entry() } : null
     } })
