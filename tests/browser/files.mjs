@@ -53,6 +53,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector(".point-row") && document.querySelectorAll(".opening .file-row").length === 2);
     const point = await page.$eval(".point-row select", (one) => one.selectedOptions[0].textContent);
     if (point !== "Before this turn") throw new Error(`nobody chose to compare with: ${point}`);
+    await page.waitForFunction(() => [...document.querySelectorAll(".opening .part-note")].map((one) => one.textContent).sort().join() === "+0 −3,+1 −0"); // as the bar counts
     await walk.press("draft.txt", ".file-row");
     await walk.sees(".file-diff .diff", "three");
     await walk.clean("the changes");

@@ -38,17 +38,19 @@ yaa.define('io/layer-diffs', ['core/file-names', 'core/file-changes'], ({ isJunk
 
   /**
    * The lines of all files together; null where they are too many to be counted.
-   * @param {Workspace} routes @param {any} layer @returns {Promise<{added: number, removed: number} | null>}
+   * @param {Workspace} routes @param {any} layer @param {(path: string, one: {diff: string, added: number, removed: number}) => void} [each]
+   * @returns {Promise<{added: number, removed: number} | null>}
    */
-  async function linesIn(routes, layer) {
+  async function linesIn(routes, layer, each = () => {}) {
     const paths = layer.meant.map((/** @type {FileChange} */ { path }) => path)
     if (paths.length > MOST || layer.count > layer.files.length) return null
     const sum = { added: 0, removed: 0 }
     const one = async () => {
       for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
-        const { added, removed } = await diffOf(routes, layer, path)
-        sum.added += added
-        sum.removed += removed
+        const found = await diffOf(routes, layer, path)
+        each(path, found)
+        sum.added += found.added
+        sum.removed += found.removed
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, one))

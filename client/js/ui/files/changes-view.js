@@ -1,8 +1,8 @@
 // What changed between two points of a session: the start, a turn, a call, the folder as it was first found, now.
 
 yaa.define('ui/files/changes-view', [
-  'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names',
-], ({ h, icon, fill, text, attr, uid }, { t }, { mark, pathOf, size }, { diffPart }, launcher, changes, names) => {
+  'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names', 'io/layer-diffs',
+], ({ h, icon, fill, text, attr, uid }, { t }, { mark, pathOf, size, writeLines }, { diffPart }, launcher, changes, names, { linesIn }) => {
   /** @param {import('./files').Shared} shared @param {(n: number) => void} counted is told how many files are listed */
   function changesView(shared, counted) {
     const ids = [uid('from'), uid('to')]
@@ -102,11 +102,13 @@ yaa.define('ui/files/changes-view', [
       const key = JSON.stringify([rows, between])
       if (key === rowsFor && !open.size) return // a row stays where it is while it is pressed
       rowsFor = key
-      fill(list, rows.map((file) => fileRow(file, between)))
+      /** @type {Map<string, any>} */ const notes = new Map()
+      fill(list, rows.map((file) => fileRow(file, between, notes)))
+      if (between) linesIn(shared.routes(), { base: key, from: between.from, tree: between.to === 'now' ? undefined : between.to, meant: rows, files, count }, (path, lines) => writeLines(notes.get(path), lines)).catch(() => {})
     }
 
-    /** @param {FileChange} file @param {{from: string, to: string} | null} between */
-    function fileRow(file, between) {
+    /** @param {FileChange} file @param {{from: string, to: string} | null} between @param {Map<string, any>} notes where its size is said, by paths */
+    function fileRow(file, between, notes) {
       const { path, change } = file
       const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes ?? file.bytes_before
@@ -131,8 +133,9 @@ yaa.define('ui/files/changes-view', [
           fill(place, h('p.problem', null, /** @type {any} */ (error).message))
         }
       }
-      const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press, disabled: !between }, mark(change), pathOf(file),
-        h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : ''), icon('chevron', 'chevron'))
+      const note = h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : '')
+      notes.set(path, note)
+      const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press, disabled: !between }, mark(change), pathOf(file), note, icon('chevron', 'chevron'))
       if (open.has(path)) press()
       return h('li', null, button, place)
     }

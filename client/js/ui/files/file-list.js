@@ -1,6 +1,9 @@
 // Rows of files that changed: a letter with its word, the path, the size. Sizes in the words of the page.
 
 yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h }, { t, count }, { LETTERS }, { visible }) => {
+  /** The lines of a file in the place of its bytes. @param {any} place @param {{diff: string, added: number, removed: number}} lines */
+  const writeLines = (place, { diff, added, removed }) => diff && place?.replaceChildren(h('ins', null, `+${count(added)}`), ' ', h('del', null, `−${count(removed)}`))
+
   /** @param {number} bytes */
   function size(bytes) {
     if (bytes < 1000) return t('size.bytes', { n: count(bytes) })
@@ -27,5 +30,5 @@ yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-f
   const leftWords = ({ rules: _, ...left } = {}) => Object.entries(left).map(([key, value]) => Array.isArray(value)
     ? `${t(`left.${key}`, { n: value.length })} (${value.map((one) => visible(String(one))).join(', ')})` : t(`left.${key}`, { n: Number(value) || 0 })).join(', ')
 
-  return { mark, pathOf, changeRow, size, leftWords }
+  return { mark, pathOf, changeRow, size, leftWords, writeLines }
 })

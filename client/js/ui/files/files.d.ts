@@ -47,7 +47,7 @@ declare global {
       failed(error: any): void
       LETTERS: Record<string, string>
     }
-    'ui/files/file-list': { mark(change: string): any; pathOf(file: any): any; changeRow(file: any): any; size(bytes: number): string; leftWords(left?: Record<string, any>): string }
+    'ui/files/file-list': { mark(change: string): any; pathOf(file: any): any; changeRow(file: any): any; size(bytes: number): string; leftWords(left?: Record<string, any>): string; writeLines(place: any, lines: { diff: string; added: number; removed: number }): void }
     'ui/files/copies': {
       keep(app: import('../types').App, session: Session): Promise<void>
       give(app: import('../types').App, hashes: string[], onProgress: (share: number) => void): Promise<void>
@@ -63,7 +63,7 @@ declare global {
     'io/layer-diffs': {
       layerOf(routes: Workspace): Promise<any>
       diffOf(routes: Workspace, layer: { base?: string; tree?: string }, path: string): Promise<{ diff: string; added: number; removed: number }>
-      linesIn(routes: Workspace, layer: any): Promise<{ added: number; removed: number } | null>
+      linesIn(routes: Workspace, layer: any, each?: (path: string, one: { diff: string; added: number; removed: number }) => void): Promise<{ added: number; removed: number } | null>
       MOST: number
     }
     'ui/files/review-bar': {

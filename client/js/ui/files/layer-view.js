@@ -3,7 +3,7 @@
 // and links that lead out, have no box: each is opened and applied by itself. All is done with the tree that is shown.
 
 yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names', 'io/layer-diffs'], (
-  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size, leftWords }, { diffPart }, { offerUndo }, names, { layerOf, diffOf, linesIn, MOST },
+  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size, leftWords, writeLines }, { diffPart }, { offerUndo }, names, { layerOf, diffOf, linesIn, MOST },
 ) => {
   /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
   function layerView(shared, counted) {
@@ -74,15 +74,9 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
     }
 
     /** The lines of each file in the place of its bytes, where they can be counted. */
-    async function sayLines() {
-      const [of, routes] = [layer, shared.routes()]
-      if (!await linesIn(routes, of).catch(() => null)) return
-      for (const { path } of of.meant) {
-        const { diff, added, removed } = await diffOf(routes, of, path)
-        const place = rows.get(path)?.lines
-        if (of !== layer) return
-        if (diff && place) fill(place, h('ins', null, `+${added}`), ' ', h('del', null, `−${removed}`))
-      }
+    function sayLines() {
+      const drawn = new Map(rows)
+      linesIn(shared.routes(), layer, (path, lines) => writeLines(drawn.get(path)?.lines, lines)).catch(() => {})
     }
 
     /** Every diff in one view, of the first files. @param {boolean} on */
