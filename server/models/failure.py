@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Event
+from ..runtime.secret_filter import MASK
 from ..session.events import run_error
 from ..strict_json import JSONError, browser_safe, loads
 from ..telemetry import redact
@@ -293,7 +294,7 @@ def _sizes(whole: str, error: Any) -> dict[str, int]:
 def quote(text: str, key: str) -> str:
     """Return a text as one printable line of at most MAX_QUOTE characters, with keys masked."""
     if len(key) >= redact.MIN_SECRET:
-        text = text.replace(key, redact.MASK)
+        text = text.replace(key, MASK)
     text = redact.mask(str(browser_safe(text)))  # before it is cut: half a key is not recognised
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= MAX_QUOTE else text[:MAX_QUOTE] + "…"

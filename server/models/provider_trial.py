@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ..http.client import Client
 from ..http.parser import is_loopback
 from ..json_types import Json
+from ..runtime.secret_filter import remove_texts
 from ..telemetry import redact
 from . import Options
 from .failure import Failure
@@ -69,7 +70,7 @@ async def try_provider(
         models = [_shown(model, provider.url) for model in found.models]
         result |= {"model_name": found.model, "models": models, "proof": found.proof}
     hidden = [each for each in secrets if len(each) >= redact.MIN_SECRET]
-    cleaned: Json = redact.remove_texts(result, sorted(hidden, key=len, reverse=True))
+    cleaned: Json = remove_texts(result, sorted(hidden, key=len, reverse=True))
     return cleaned | {"took_ms": round((time.monotonic() - began) * 1000)}
 
 

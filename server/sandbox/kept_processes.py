@@ -17,7 +17,6 @@ from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..json_types import Session
 from ..runtime.accounts import OWNER, Pool, niceness
 from .process import Job, Outcome, Process, parse_message, write_all
 from .process_call import ProcessCall
@@ -273,16 +272,6 @@ class CallResults:
             self.took = took
         self.answered = True
         return True
-
-
-def last_process(session: Session, of: str) -> dict[str, Any] | None:
-    """Return {of, id, calls} from the session's last result of this toolkit, or None."""
-    for message in reversed(session.get("messages", ())):
-        result = message.get("result")
-        said = result.get("process") if isinstance(result, dict) else None
-        if isinstance(said, dict) and said.get("of") == of:
-            return said
-    return None
 
 
 def _identity(job: Job, code: str) -> str:

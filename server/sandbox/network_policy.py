@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..session.limits import NETWORKS
-
+NETWORKS = ("off", "proxy", "full")  # narrowest first
 NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})")
 MOST_HOSTS = 32  # that one approval may add
 

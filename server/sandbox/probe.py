@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..json_types import Json
 from . import syscalls
 from .policy import (
     TIERS,
@@ -31,7 +30,7 @@ from .worker_pool import WorkerPool
 
 PR_SET_DUMPABLE = 4
 STALE_S = 600
-Attempt = Callable[[WorkerPool, str, Json], Awaitable[dict[str, dict[str, str]]]]
+Attempt = Callable[[WorkerPool, str, dict[str, Any]], Awaitable[dict[str, dict[str, str]]]]
 
 RESIDUES = {
     "A": [],
@@ -46,7 +45,7 @@ RESIDUES = {
 
 async def prove(
     home: Path, options: dict[str, Any], most: str, attempt: Attempt, staged: tuple[str, ...]
-) -> tuple[WorkerPool | None, Json]:
+) -> tuple[WorkerPool | None, dict[str, Any]]:
     """Return (the pool of the strongest working tier up to `most`, its proof for `/info`).
 
     The pool is None for tier `none`. `options`: server.sandbox. `attempt` runs the self-test in a
@@ -95,7 +94,9 @@ async def prove(
     return None, make_proof("none", "full", tried)
 
 
-def pool_for(options: dict[str, Any], proof: Json, staged: tuple[str, ...]) -> WorkerPool | None:
+def pool_for(
+    options: dict[str, Any], proof: dict[str, Any], staged: tuple[str, ...]
+) -> WorkerPool | None:
     """Return the pool for a proof made by another process of the same start, None for tier `none`.
 
     Nothing is tried again. If the sandbox no longer works, every call fails.
@@ -166,7 +167,9 @@ def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
     return ""
 
 
-def make_proof(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Json:
+def make_proof(
+    tier: str, network: str, tried: dict[str, str], configured: str = ""
+) -> dict[str, Any]:
     """Return a proof: `{tier, network, missing, tried}`.
 
     `missing`: what the tier does not prevent. `tried`: why each stronger tier was rejected.
@@ -187,7 +190,7 @@ def harden() -> None:
 
 
 @contextlib.contextmanager
-def escape_targets(home: Path) -> Iterator[Json]:
+def escape_targets(home: Path) -> Iterator[dict[str, Any]]:
     """Yield targets outside of the sandbox for selftest.py, and remove them afterwards."""
     for stale in home.glob(".canary-*"):  # left by a server that was killed during its start
         if time.time() - stale.stat().st_mtime > STALE_S:

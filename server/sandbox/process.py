@@ -27,8 +27,8 @@ from ..runtime.start_folder import NEUTRAL
 from .child import MAX_RESULT
 from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
+from .package import Package
 from .policy import SESSION, Mount
-from .python_packages import Package
 from .worker_pool import WATCHES, WorkerPool, reap
 
 # -- job ------------------------------------------------------------------------------------------

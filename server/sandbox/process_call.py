@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import logging
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..telemetry import log
-from ..telemetry.redact import SecretFilter
+from ..runtime.secret_filter import SecretFilter
 from .child import MAX_RESULT
 from .process import CHUNK, STOP_S, Job, Outcome, Process, limit_error, parse_message
 
 QUOTED = 2_000  # characters of the output quoted in the error of a breach
 
-logger = log.get("tools")
+logger = logging.getLogger("yaa.tools")
 
 
 class Stream(Protocol):

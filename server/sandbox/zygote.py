@@ -20,8 +20,8 @@ import socket
 import sys
 from dataclasses import replace
 
-from ..session.limits import NETWORKS
 from . import seccomp, syscalls, worker
+from .network_policy import NETWORKS
 from .policy import SandboxPolicy
 from .supervisor import ENDING_S, stat_of
 from .worker_pool import PRELOAD

@@ -44,7 +44,6 @@ TOOL_MODES = ("auto", "native", "json_schema", "text")
 # Which calls a session asks about, the strictest first (tools/permission.py).
 BEYOND_RULES = ("edits_run", "copy_runs")
 ASK = ("every_call", "by_rules", *BEYOND_RULES)
-NETWORKS = ("off", "proxy", "full")  # narrowest first
 # The APIS of providers -> the path of their requests; "" stands for the API of the vendor.
 API_PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
 APIS = ("", *API_PATHS)

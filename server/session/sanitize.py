@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json
+from ..sandbox.network_policy import NETWORKS
 from ..schema.field_types import ANY
 from ..strict_json import pointer
 from .agent_definition import DEFAULT
 from .config_schema import CONFIG, FOREIGN
-from .limits import BEYOND_RULES, NETWORKS
+from .limits import BEYOND_RULES
 
 Place = tuple[str | int, ...]
 

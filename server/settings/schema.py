@@ -15,6 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from .. import strict_json
+from ..runtime.secret_filter import MASK
+from ..sandbox.network_policy import NETWORKS
 from ..schema.field_types import (
     ANY,
     FLAG,
@@ -35,7 +37,6 @@ from ..session.limits import (
     APIS,
     BEYOND_RULES,
     LIMITS,
-    NETWORKS,
     TOOL_MODES,
     TOOL_SECONDS,
     TOOL_SIZES,
@@ -134,7 +135,7 @@ REST = {
     "tools": _list(OPEN),
 }
 
-# Modules of the owner's own packages, whose functions are tools (sandbox/python_packages.py).
+# Modules of the owner's own packages, whose functions are tools (tools/python_packages.py).
 MODULES = {
     "modules": COMMANDS,
     "functions": opening("command", _list(either(TEXT, OPEN))),
@@ -314,7 +315,7 @@ def _wrong(misfit: Misfit) -> str:
     key = next((name for name in reversed(misfit.place) if isinstance(name, str)), "")
     shown = strict_json.dumps(mask_within(redact.mask_values({key: misfit.value}))[key])
     if SECRET_PLACES.intersection(misfit.place) and len(shown) >= redact.MIN_SECRET:
-        shown = strict_json.dumps(redact.MASK)
+        shown = strict_json.dumps(MASK)
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
     return f"{_dotted(misfit.place) or 'the whole'} is {shown}, wanted {misfit.wanted}"
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from ..runtime.secret_filter import MASK, remove_texts
 from ..telemetry import redact
 
 Path = tuple[str | int, ...]
@@ -102,7 +103,7 @@ def _mask_arguments(value: Any) -> Any:
 
 def _without(text: str, secrets: set[str]) -> str:
     texts = sorted((each for each in secrets if "${" not in each), key=len, reverse=True)
-    return str(redact.remove_texts(text, texts))
+    return str(remove_texts(text, texts))
 
 
 def hide(value: Any) -> Any:
@@ -174,7 +175,7 @@ def _unmask(new: Any, old: Any, shown: Any, at: str) -> Any:
             _unmask(item, *pair, f"{at}.{n}")
             for n, (item, pair) in enumerate(zip(new, pairs, strict=False))
         ]
-    if not isinstance(new, str) or redact.MASK not in new or new == old:
+    if not isinstance(new, str) or MASK not in new or new == old:
         return new
     if new == shown:
         return old

@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..json_types import Event, Json, LedgerEntry, Session
+from ..sandbox.network_policy import NETWORKS
 from ..schema.compile import inline
 from ..schema.generate import NOTHING, example, response_schema, schema_of
 from ..schema.portable import portable
-from ..session.limits import NETWORKS
 from ..strict_json import browser_safe, canonical, dumps
 from .argument_forms import formats_of
 from .decorators import MARK, Context, ToolError

@@ -21,7 +21,7 @@ from typing import Any
 from ..agents.registry import AgentFolders
 from ..http.client import Client
 from ..sandbox.environments import Environment
-from ..sandbox.python_packages import Package, package_of
+from ..sandbox.package import Package
 from ..schema.compile import member
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.json_patch import parse_pointer
@@ -35,6 +35,7 @@ from .function_tools import ChildTool, builtin_tool, owner_tool
 from .http_api import operations
 from .mcp.servers import McpServers, McpTool
 from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
+from .python_packages import package_of
 from .runner import Job, ToolRunner
 from .session_tools import AgentSaveTool, agent_save, session_tools
 from .skill_library import SkillLibrary

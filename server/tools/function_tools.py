@@ -14,9 +14,8 @@ from typing import Any
 
 from ..json_types import Session
 from ..sandbox.host_programs import protected_part
-from ..sandbox.kept_processes import last_process
 from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.python_packages import Package
+from ..sandbox.package import Package
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .decorators import Context, ToolError
@@ -45,7 +44,7 @@ class ChildTool(Tool):
     """A function that runs in a child process.
 
     where: ("module", name, function), ("file", path, function) or ("import", target, name), the
-    last for functions of a `package` (sandbox/python_packages.py).
+    last for functions of a `package` (python_packages.py).
     work: what a permission mode must allow for a call to run unasked; "" for none (permission.py).
     """
 
@@ -169,3 +168,13 @@ def owner_tool(
         runner=runner,
         package=package,
     )
+
+
+def last_process(session: Session, of: str) -> dict[str, Any] | None:
+    """Return {of, id, calls} from the session's last result of this toolkit, or None."""
+    for message in reversed(session.get("messages", ())):
+        result = message.get("result")
+        said = result.get("process") if isinstance(result, dict) else None
+        if isinstance(said, dict) and said.get("of") == of:
+            return said
+    return None

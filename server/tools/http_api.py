@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from ..http.client import Client, ClientError, Response, Timeouts
+from ..runtime.secret_filter import remove_texts
 from ..schema.field_types import FLAG, TEXT, object_of, one_of, text, text_like
 from ..settings import forwarding
 from ..settings.schema import problems
@@ -334,9 +335,7 @@ def answer(response: Response, data: bytes, secrets: Iterable[str] = ()) -> Any:
         value = loads(data) if "json" in kind or not kind else text
     except JSONError:
         value = text
-    value = redact.remove_texts(
-        value, secrets
-    )  # before errors are cut, as parts are not recognised
+    value = remove_texts(value, secrets)  # before errors are cut, as parts are not recognised
     if not 200 <= response.status < 300:
         raise ToolError(f"{response.status}: {meaning(response.status)}{error_message(value)}")
     if not data:

@@ -18,10 +18,9 @@ from typing import Any, cast
 
 from ..json_types import Grant, Interrupt, Json, Message, Session, ToolCall
 from ..sandbox import network_policy
-from ..sandbox.network_policy import NetworkPolicy
+from ..sandbox.network_policy import NETWORKS, NetworkPolicy
 from ..session import agent_definition
 from ..session.call_actions import is_unattended
-from ..session.limits import NETWORKS
 from ..strict_json import JSONError, canonical, loads
 from . import argument_forms
 from .base import Tool

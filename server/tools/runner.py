@@ -25,11 +25,11 @@ from ..json_types import Json
 from ..runtime.accounts import Accounts
 from ..sandbox.kept_processes import KeptProcesses
 from ..sandbox.network_policy import NetworkPolicy
+from ..sandbox.package import Package, closed_folder
 from ..sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
 from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..sandbox.process_call import ProcessCall
-from ..sandbox.python_packages import Package, closed_folder
 from ..sandbox.warm_pools import WarmPools
 from ..sandbox.worker_pool import WAITING, WorkerPool
 from ..skills.copies import SKILL_FILES, SkillCopies

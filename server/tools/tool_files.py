@@ -18,7 +18,7 @@ from typing import Any
 
 from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
 from ..sandbox.environments import Environment, package_folders
-from ..sandbox.python_packages import Package
+from ..sandbox.package import Package
 from ..settings.requirements import normal_requirements
 from ..settings.script_metadata import (
     MetadataError,

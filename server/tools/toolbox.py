@@ -22,14 +22,15 @@ from ..errors import Problem
 from ..http.client import Client
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
 from ..runtime.accounts import Accounts
+from ..sandbox.network_policy import NETWORKS
+from ..sandbox.package import Package
 from ..sandbox.policy import TIERS
-from ..sandbox.python_packages import Package
 from ..schema.compile import inline
 from ..schema.validate import Validator, cached_validator
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
 from ..session.json_patch import copy_json
-from ..session.limits import NETWORKS, LimitCeilings
+from ..session.limits import LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..skills.catalog import SkillCatalog
@@ -231,7 +232,7 @@ class Toolbox:
         """Add tools of importable modules.
 
         `about`: an entry of `server.tool_modules`, such as `registration` in
-        sandbox/python_packages.py makes of classes and functions. Load errors are added to
+        python_packages.py makes of classes and functions. Load errors are added to
         `problems`.
         """
         await self._catalog.add_package(name, about, self._home)

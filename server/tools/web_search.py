@@ -15,8 +15,8 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from ..http.client import Client, ClientError, Timeouts
+from ..runtime.secret_filter import remove_texts
 from ..strict_json import JSONError, loads
-from ..telemetry import redact
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, ToolError, tool
 from .foreign_text import clean_line
@@ -185,7 +185,7 @@ async def search(
         document = loads(data)
     except JSONError:
         document = None
-    document = redact.remove_texts(document, [endpoint.key] if endpoint.key else [])
+    document = remove_texts(document, [endpoint.key] if endpoint.key else [])
     if response.status != 200:
         raise ToolError(_refusal(endpoint, response.status, document))
     try:

@@ -20,7 +20,7 @@ from server.app import App, routes
 from server.config import Config
 from server.http.listener import BaseServer, ServerLimits
 from server.sandbox.process import GIT
-from server.sandbox.python_packages import registration
+from server.tools.python_packages import registration
 
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse

@@ -10,8 +10,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from server.sandbox.kept_processes import CallOutput, last_process
+from server.sandbox.kept_processes import CallOutput
 from server.sandbox.network_policy import NetworkPolicy
+from server.tools.function_tools import last_process
 from server.tools.runner import Job, Outcome
 from tests.tools import test_runner
 

@@ -9,6 +9,7 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
+from server.runtime.secret_filter import remove_texts
 from server.telemetry import redact
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "secrets.json").read_text())
@@ -132,7 +133,7 @@ class Masking(unittest.TestCase):
 
     def test_exact_texts_are_cleared_and_nothing_else(self) -> None:
         value = {"abc-def": ["Bearer abc-def", {"n": 1, "token": "mine"}], "x": None, "y": True}
-        shown = redact.remove_texts(value, ["Bearer abc-def", "abc-def"])
+        shown = remove_texts(value, ["Bearer abc-def", "abc-def"])
         self.assertEqual(shown, {"***": ["***", {"n": 1, "token": "mine"}], "x": None, "y": True})
         self.assertIn("abc-def", value)
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from ...http.client import Client
 from ...json_types import Json
+from ...runtime.secret_filter import remove_texts
 from ...runtime.start_folder import NEUTRAL
 from ...sandbox.process import limit_error
 from ...schema.validate import check_schema
@@ -284,7 +285,7 @@ class McpServer:
 
     def clean(self, value: Any) -> Any:
         """Return what the server sent, without its credentials and half surrogates."""
-        return browser_safe(redact.remove_texts(value, self.credentials()))
+        return browser_safe(remove_texts(value, self.credentials()))
 
     def problem(self, text: str) -> None:
         """Report a problem, with the server's credentials removed from the text."""
@@ -423,7 +424,7 @@ class McpServers:
             """Emit a progress line, within the call's budget for output."""
             nonlocal budget
             silence.end()
-            line = redact.remove_texts(progress_line(params), credentials())
+            line = remove_texts(progress_line(params), credentials())
             budget -= len(line)
             if budget > 0:
                 emit(line)
@@ -742,12 +743,12 @@ def _clean_question(found: ToolQuestion, secrets: list[str], server: str) -> Too
     The server's own state goes back unchanged.
     """
     shown = {key: found.input[key] for key in ("message", "response_schema")}
-    return ToolQuestion({**found.input, **redact.remove_texts(shown, secrets), "server": server})
+    return ToolQuestion({**found.input, **remove_texts(shown, secrets), "server": server})
 
 
 def _clean_outcome(found: Outcome, secrets: list[str], started: float) -> Outcome:
     said = (found.result, found.error, found.text)
-    result, error, text = (redact.remove_texts(each, secrets) for each in said)
-    media = [{**each, "name": redact.remove_texts(each["name"], secrets)} for each in found.media]
+    result, error, text = (remove_texts(each, secrets) for each in said)
+    media = [{**each, "name": remove_texts(each["name"], secrets)} for each in found.media]
     usage = _usage(started)
     return Outcome(found.status, result, error, media=tuple(media), text=text, usage=usage)

@@ -15,9 +15,9 @@ from typing import Any
 
 from ...http.client import Client
 from ...json_types import Json
+from ...runtime.secret_filter import remove_texts
 from ...schema.validate import SchemaError, Schemas
 from ...strict_json import browser_safe
-from ...telemetry import redact
 from ..catalog import tool_validator
 from ..result import shorten_text
 from .links import FOLDERS, make_private
@@ -74,7 +74,7 @@ async def try_server(name: str, entry: Json, client: Client, home: Path) -> Json
         result["problem"] = {"code": code, "detail": text.removeprefix(f"mcpServers.{name}: ")}
     elif remarks := [text.removeprefix(f"mcpServers.{name}: ") for text in problems] + unusable:
         result["remarks"] = [shorten_text(text, MAX_SHOWN) for text in remarks[:MAX_PROBLEMS]]
-    cleaned: Json = browser_safe(redact.remove_texts(result, secrets))
+    cleaned: Json = browser_safe(remove_texts(result, secrets))
     return cleaned
 
 

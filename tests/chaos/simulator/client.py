@@ -363,9 +363,11 @@ class Client:
         other = await self.converse(other)
         self._due, self._sent = due, sent
         if action != "branch":
-            self.wishes.append((begins, self.world.loop.now, wanted))
             answer = other["messages"][last_user(other) + 1 :]
             calls = [call["id"] for each in answer for call in each.get("tool_calls") or ()]
+            # An answer that the call log does not tell of is another one, though it is recorded.
+            wanted &= action == "wish" or kept.get("calls", {}).keys() >= set(calls)
+            self.wishes.append((begins, self.world.loop.now, wanted))
             log = other.get("calls", {})  # of every answer, as the page keeps it
             kept["calls"] = {each: log[each] for each in calls} | kept.get("calls", {})
 

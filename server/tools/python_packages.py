@@ -1,8 +1,8 @@
 """Packages that tools use: their folders, variables and pools.
 
-They are the owner's own (`server.tool_modules`), or an environment (environments.py).
+They are the owner's own (`server.tool_modules`), or an environment (sandbox/environments.py).
 
-tools/catalog.py lists their tools, tools/runner.py runs calls in `pool`. The server imports none of
+catalog.py lists their tools, runner.py runs calls in `pool`. The server imports none of
 their code: a sandboxed child of the configured interpreter does, with these folders to read and
 these variables, and reports what it found as JSON.
 """
@@ -10,20 +10,17 @@ these variables, and reports what it found as JSON.
 from __future__ import annotations
 
 import json
-import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..runtime import programs
-from ..runtime.file_stamps import MOST, Stamp, stamp_of
 from ..runtime.start_folder import NEUTRAL
+from ..sandbox.package import Package
+from ..sandbox.policy import SCRATCH, WORKSPACE, outermost_folders
 from ..telemetry import redact
-from .policy import SCRATCH, WORKSPACE, outermost_folders
-from .worker_pool import WorkerPool
 
 OLDEST = (3, 11)
 FACTS = (
@@ -32,65 +29,6 @@ FACTS = (
 FACTS_S = 20
 CLOSED = ("/proc", "/sys", "/dev", *SCRATCH, WORKSPACE)  # each call gets its own
 MOST_FOLDERS = 100
-
-
-@dataclass(eq=False)
-class Package:
-    """One entry of `server.tool_modules`, or an environment.
-
-    modules      `name`, `name.*` with all below it, or `name:Class`
-    functions    {function: "module:name" or "module:Class.name", and settings of @tool}
-    interpreter  the program that runs them
-    paths        folders in which modules are looked up
-    env          variables of a call, secrets included
-    secrets      values masked in every result
-    stateful     whether a session keeps one process
-    environment  the folder of an environment, which calls enter; "" for an entry
-    roots        everything that a call may read besides the system
-    pool         where calls run; None without a sandbox
-    version      differs after the files have changed
-    """
-
-    name: str
-    modules: tuple[str, ...] = ()
-    functions: tuple[dict[str, Any], ...] = ()
-    interpreter: str = sys.executable
-    paths: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
-    secrets: tuple[str, ...] = ()
-    stateful: bool = False
-    roots: tuple[str, ...] = ()
-    environment: str = ""
-    pool: WorkerPool | None = None
-    version: int = 0
-    files: dict[str, Stamp] = field(default_factory=dict)  # those that are watched
-    problems: list[str] = field(default_factory=list)  # found by the last survey
-
-    def watch(self, files: Iterable[Any]) -> None:
-        """Store the stamps of those files that lie in `paths` or `roots`."""
-        known = [f for f in files if isinstance(f, str) and self._is_own_file(f)]
-        self.files = {file: stamp_of(file) for file in known}
-
-    def candidates(self) -> list[str]:
-        """Return the possible files of the modules, also of those that could not be imported."""
-        names = {each.partition(":")[0] for each in self.modules}
-        names |= {each["function"].partition(":")[0] for each in self.functions}
-        parts = [name.removesuffix(".*").replace(".", "/") for name in sorted(names)]
-        ends = (".py", "/__init__.py")
-        return [f"{path}/{part}{end}" for path in self.paths for part in parts for end in ends]
-
-    def may_have_changed(self) -> bool:
-        """Return whether `has_changed` is worth a thread. Fast enough for the event loop."""
-        return len(self.files) > MOST or self.has_changed()
-
-    def has_changed(self) -> bool:
-        """Return whether a watched file has changed."""
-        return any(stamp_of(file) != stamp for file, stamp in self.files.items())
-
-    def _is_own_file(self, file: str) -> bool:
-        path = Path(file)
-        inside = any(path.is_relative_to(root) for root in (*self.paths, *self.roots))
-        return inside and ".." not in path.parts
 
 
 def package_of(
@@ -133,15 +71,6 @@ def package_of(
     if not found.modules and not found.functions:
         raise ValueError("it names neither `modules` nor `functions`")
     return found, remarks
-
-
-def closed_folder(user: int, package: Package) -> str:
-    """Return the first folder of a package that another user may not read; "" for none."""
-    for place in package.paths:
-        about = Path(place).stat()
-        if about.st_uid != user and about.st_mode & 0o5 != 0o5 and stat.S_ISDIR(about.st_mode):
-            return place
-    return ""
 
 
 def registration(*things: Any, **settings: Any) -> dict[str, Any]:

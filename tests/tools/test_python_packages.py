@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.sandbox.package import Package, closed_folder
 from server.sandbox.policy import outermost_folders
-from server.sandbox.python_packages import Package, closed_folder, package_of, registration
+from server.tools.python_packages import package_of, registration
 
 
 class Case(unittest.TestCase):
@@ -106,7 +107,7 @@ class Registration(Case):
     def test_classes_functions_and_settings(self) -> None:
         entry = registration(Case, package_of, stateful=True, paths=["/srv"])
         root = str(Path(__file__).resolve().parents[2])
-        self.assertEqual(entry["functions"], ["server.sandbox.python_packages:package_of"])
+        self.assertEqual(entry["functions"], ["server.tools.python_packages:package_of"])
         self.assertTrue(entry["modules"][0].endswith("test_python_packages:Case"))
         self.assertEqual(entry["paths"][:2], ["/srv", root])
         self.assertEqual((entry["interpreter"], entry["stateful"]), (sys.executable, True))
