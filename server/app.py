@@ -319,7 +319,7 @@ class App:
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "permission_modes": self.toolbox.permissions.info(),
-            "folders": self.toolbox.workspaces.places.folders.info(),
+            "folders": self.toolbox.workspaces.places.folders.info(owner),
             "workspace": self.toolbox.workspaces.info(),
             "records": self.records.info(),
             "hooks": self.hooks.info(),

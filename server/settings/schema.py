@@ -176,6 +176,8 @@ KEY = {
 # Providers of the tool web_search: the rows of tools/search_providers.py.
 SEARCH_PROVIDERS = ("searxng", "brave", "tavily", "exa", "serper", "kagi", "ollama")
 SEARCH_URL = "an address such as http://127.0.0.1:8888, without user, query and fragment"
+_MODE = one_of("read", "write", "overlay")
+FOLDER = {"path": PATH, "mode": _MODE, "trusted": FLAG, "people": TEXTS}
 DOMAIN = text_like(
     r"(\*\.)?[^\s/:?#@*\[\]]{1,253}", "a domain such as example.org, without scheme and path"
 )
@@ -214,9 +216,7 @@ SHAPES: dict[str, Kind] = {
     "server.search.deny": _list(DOMAIN),
     "server.search.max_searches": NUMBER_OR_NONE,
     "server.tool_modules": _map(_closed(MODULES)),
-    "server.folders": _map(
-        _closed({"path": PATH, "mode": one_of("read", "write", "overlay"), "trusted": FLAG})
-    ),
+    "server.folders": _map(_closed(FOLDER)),
     "server.folder_roots": PATHS,
     "server.skills.folders": PATHS,
     "server.skills.list_tokens": _whole(0, 1_000_000),

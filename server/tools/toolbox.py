@@ -144,7 +144,7 @@ class Toolbox:
             config.home,
             most=server["limits"]["stateful_processes"],
             idle_s=server["limits"]["stateful_idle_s"],
-            folders=Folders(server["folders"]),
+            folders=Folders(server["folders"], owners),
             accounts=accounts,
         )
         self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)

@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Folder:
     """A real folder. `path` is resolved; `given`: as the owner wrote it.
 
     trusted  its instructions and skills are the owner's word (guidance.py)
+    people   values of `Key.owner` (api/auth.py) that it is for; None: for everybody
     """
 
     name: str
@@ -38,6 +39,7 @@ class Folder:
     mode: str
     given: str
     trusted: bool = False
+    people: Collection[str] | None = None
 
     def check(self, tier: str) -> None:
         """Raise Problem if it cannot be used now: folder_missing, folder_mode."""
@@ -45,25 +47,27 @@ class Folder:
             about = self.path.lstat()
             is_same = os.path.realpath(self.path) == str(self.path)
         except OSError as error:
-            raise Problem(
-                "folder_missing", f"The folder {self.name} cannot be reached: {error.strerror}"
-            ) from None
+            text = f"The folder {self.name} cannot be reached: {error.strerror}"
+            raise Problem("folder_missing", text) from None
         if not stat.S_ISDIR(about.st_mode) or not is_same:
             text = "is a link or a file since the server started; the owner can restart the server"
             raise Problem("folder_missing", f"The folder {self.name} {text}")
         if self.mode == "read" and tier not in CONFINING:
-            raise Problem(
-                "folder_mode",
+            text = (
                 f"The folder {self.name} may only be read, and this server's sandbox (tier {tier})"
-                " cannot keep tools from writing: read needs tier A or B",
             )
+            text += " cannot keep tools from writing: read needs tier A or B"
+            raise Problem("folder_mode", text)
 
 
 class Folders:
-    """The folders of `server.folders`, by name. `tier` is that of the sandbox, once it is known."""
+    """The folders of `server.folders`, by name. `tier` is that of the sandbox, once it is known.
 
-    def __init__(self, configured: Mapping[str, Mapping[str, Any]]) -> None:
-        self._by_name = {name: folder_of(name, about) for name, about in configured.items()}
+    `owners`: values of `Key.owner` that stand for the server's owner, whom all are for.
+    """
+
+    def __init__(self, configured: Mapping[str, Json], owners: Collection[str] = ("",)) -> None:
+        self._by_name = {name: folder_of(name, each, owners) for name, each in configured.items()}
         self.refused: dict[str, str] = {}  # by name: what the sandbox's user may not do there
         self.tier = "none"
         for folder in self._by_name.values():
@@ -78,16 +82,20 @@ class Folders:
         """Return the path of each folder, once."""
         return tuple(dict.fromkeys(str(folder.path) for folder in self))
 
-    def find(self, name: str) -> Folder:
-        """Return a folder that can be used now.
+    def of(self, person: str) -> dict[str, Folder]:
+        """Return the folders of a person, by name. `person`: `Key.owner`."""
+        return {each.name: each for each in self if each.people is None or person in each.people}
+
+    def find(self, name: str, person: str = "") -> Folder:
+        """Return a folder of a person that can be used now.
 
         Raises Problem: folder_unknown, folder_missing, folder_mode.
         """
-        folder = self._by_name.get(name)
-        if folder is None:
-            known = ", ".join(self._by_name) or "none"
+        folders = self.of(person)
+        if (folder := folders.get(name)) is None:
+            known = ", ".join(folders) or "none"
             text = f"This server has no folder {name[:100]!r}; it has: {known[:500]}"
-            if close := difflib.get_close_matches(name[:100], self._by_name, 1):
+            if close := difflib.get_close_matches(name[:100], folders, 1):
                 text += f". Did you mean {close[0]}?"
             raise Problem("folder_unknown", text)
         folder.check(self.tier)
@@ -103,31 +111,28 @@ class Folders:
             return problem.detail
         return ""
 
-    def info(self) -> list[Json]:
-        """Return `[{name, mode, available, reason?}]` for `/info`."""
+    def info(self, person: str = "") -> list[Json]:
+        """Return `[{name, mode, available, reason?}]` of a person's folders for `/info`."""
         found: list[Json] = []
-        for folder in self:
-            reason = self.reason(folder)
-            about = {"name": folder.name, "mode": folder.mode, "available": not reason}
-            if folder.trusted:
-                about["trusted"] = True
+        for folder in self.of(person).values():
+            reason, trusted = self.reason(folder), {"trusted": True} if folder.trusted else {}
+            about = {"name": folder.name, "mode": folder.mode, "available": not reason, **trusted}
             found.append({**about, "reason": reason} if reason else about)
         return found
 
     def problems(self) -> list[str]:
         """Return what the owner has to fix, one line for each folder, with its path."""
-        return [
-            f"server.folders.{folder.name} ({folder.path}): {reason}"
-            for folder in self
-            if (reason := self.reason(folder))
-        ]
+        rows = ((each.name, each.path, self.reason(each)) for each in self)
+        return [f"server.folders.{name} ({path}): {why}" for name, path, why in rows if why]
 
 
-def folder_of(name: str, about: Mapping[str, Any]) -> Folder:
+def folder_of(name: str, about: Mapping[str, Any], owners: Collection[str] = ("",)) -> Folder:
     """Return the folder of an entry of `server.folders`. Raises RuntimeError: no home for `~`."""
     given = about["path"]
     path = Path(os.path.realpath(Path(given).expanduser()))
-    return Folder(name, path, about.get("mode", "overlay"), given, about.get("trusted", False))
+    people = {*about["people"], *owners} if "people" in about else None
+    mode, trusted = about.get("mode", "overlay"), about.get("trusted", False)
+    return Folder(name, path, mode, given, trusted, people)
 
 
 def mistakes(

@@ -85,8 +85,7 @@ class Places:
 
     def own(self, owner: str, session_id: str) -> Path:
         """Return the folder of a session."""
-        told = (owner, session_id) if owner else (session_id,)
-        return self.workspaces / _hash(*told)
+        return self.workspaces / _hash(*([owner] if owner else []), session_id)
 
     def find(self, owner: str, session_id: str, folder_name: str | None = None) -> Place:
         """Return the workspace of a session: its own, or that of a real folder.
@@ -97,7 +96,7 @@ class Places:
         folder = None
         name = session.name
         if folder_name:
-            folder = self.folders.find(folder_name)
+            folder = self.folders.find(folder_name, owner)
             told = (folder.name, str(folder.path))
             if folder.mode == "overlay":
                 files = self.workspaces / _hash(owner, session_id, *told)

@@ -66,6 +66,8 @@ class Case(unittest.TestCase):
             (cls.base / name / "file").write_text(name)
             (cls.base / name / "file").chmod(0o666)
             folders[name] = {"path": str(cls.base / name), "mode": mode}
+        folders["anns"] = {**folders["notes"], "people": ["ann"]}
+        folders["owners"] = {**folders["notes"], "people": []}
         (cls.base / "outside").write_text("nothing to be told of")
         home.mkdir()
         settings = {
@@ -579,6 +581,21 @@ class Folders(Case):
         ):
             self.refused(answer, 422, "folder_mode")
         self.assertEqual([path.name for path in (self.base / "notes").iterdir()], ["file"])
+
+    def test_a_folder_is_for_its_people(self) -> None:
+        everybodys = ["notes", "project", "big"]
+        for key, own in ((ANN, ["anns"]), (BOB, [])):
+            info = self.ask("GET", "/info", key=key).json["folders"]
+            names = [each["name"] for each in info]
+            self.assertEqual(names, everybodys + own)
+            for name in ("anns", "owners"):
+                with self.subTest(name=name, own=own):
+                    told = self.ask("GET", "/workspaces/s/files", key=key, query={"folder": name})
+                    if name in own:
+                        self.assertEqual(told.status, 200, told.body)
+                        continue
+                    unknown = self.refused(told, 422, "folder_unknown")["detail"]
+                    self.assertEqual(unknown.partition("; it has: ")[2], ", ".join(names))
 
     def test_a_folder_that_is_written(self) -> None:
         told = self.put("new", b"x", query={"folder": "project"})

@@ -148,6 +148,7 @@ await main(async (walk, job) => {
     await walk.shot("7-folder-wrong");
     await told("change", "others");
     await walk.write(await field("folders", "Path"), job.site);
+    await walk.write(await field("folders", "For whom"), "ann, bob");
     if (await page.$(`${part("folders")} .field .problem:not([hidden])`)) throw new Error("what was corrected is still called wrong");
     await walk.press("Save", `${part("folders")} .host-form button`);
     await walk.sees(`${part("folders")} .host-form`, "changed elsewhere");
@@ -157,6 +158,8 @@ await main(async (walk, job) => {
     await page.waitForFunction((at) => !document.querySelector(`${at} .host-form`), {}, part("folders"));
     const { folders } = (await told("file")).server;
     if (Object.keys(folders).sort().join() !== "others,site") throw new Error(Object.keys(folders).join());
+    if (JSON.stringify(folders.site.people) !== '["ann","bob"]') throw new Error(JSON.stringify(folders.site));
+    await walk.sees(part("folders"), "for ann, bob");
     await walk.sees(part("folders"), "others");
     await walk.clean("the folders");
     await walk.shot("8-folders");

@@ -7,6 +7,7 @@ import os
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 from server.config import ConfigError, load
 from server.errors import Problem
@@ -94,6 +95,28 @@ class Mistakes(Case):
 
 
 class Use(Case):
+    def test_a_folder_is_for_its_people_and_the_owner(self) -> None:
+        notes: dict[str, Any] = {"path": str(self.base / "notes")}
+        configured = {
+            "all": notes,
+            "bobs": {**notes, "people": ["bob"]},
+            "own": {**notes, "people": []},
+        }
+        folders = Folders(configured, ("", "ann"))
+        for person, names in (
+            ("", ["all", "bobs", "own"]),
+            ("ann", ["all", "bobs", "own"]),
+            ("bob", ["all", "bobs"]),
+            ("Bob", ["all"]),
+        ):
+            with self.subTest(person=person):
+                self.assertEqual([each["name"] for each in folders.info(person)], names)
+                for name in configured.keys() - set(names):
+                    with self.assertRaises(Problem) as caught:
+                        folders.find(name, person)
+                    self.assertEqual(caught.exception.code, "folder_unknown")
+                    self.assertTrue(caught.exception.detail.endswith(", ".join(names)))
+
     def test_the_default_is_an_overlay(self) -> None:
         folders = Folders({"a": {"path": str(self.base / "notes")}})
         self.assertEqual(folders.find("a").mode, "overlay")

@@ -6,6 +6,12 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
   const MODES = ['read', 'write', 'overlay']
   const PATH = ['server', 'folders']
 
+  /** In the place of names: only for the owner. */
+  const NOBODY = '-'
+
+  /** @param {{people: string[]}} entry */
+  const namesOf = ({ people }) => people.join(', ') || NOBODY
+
   /** @param {any} settings @returns {Record<string, any>} */
   const foldersOf = (settings) => settings.effective?.folders ?? settings.file?.server?.folders ?? {}
 
@@ -17,13 +23,14 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
     const name = textField(t('host.name'), { value: old, hint: t('host.folder.nameHint') })
     const mode = choiceField(t('host.folder.mode'), MODES.map((one) => [one, t(`host.folder.${one}`)]), entry.mode ?? 'overlay')
     const trusted = checkField(t('host.folder.trusted'), entry.trusted === true, t('host.folder.trustedHint'))
+    const people = textField(t('host.folder.people'), { value: entry.people ? namesOf(entry) : '', hint: t('host.folder.peopleHint') })
     /** A name from the path, where none was given. */
     const nameNow = () => name.value() || freeName(path.value().split(/[/\\]/).filter(Boolean).at(-1) ?? '', foldersOf(store.now() ?? {}))
-    const fields = { path, name, mode }
+    const fields = { path, name, mode, people }
     path.el.append(browser(store, path))
     const form = formOf({
       fields, label: t('host.save'), cancel, more: trusted.el,
-      paths: () => ({ path: [...PATH, nameNow(), 'path'], mode: [...PATH, nameNow(), 'mode'], name: [...PATH, nameNow()] }),
+      paths: () => ({ path: [...PATH, nameNow(), 'path'], mode: [...PATH, nameNow(), 'mode'], people: [...PATH, nameNow(), 'people'], name: [...PATH, nameNow()] }),
       save: async () => {
         if (!path.value()) return { wrong: { path: t('host.required') } }
         const wanted = nameNow()
@@ -31,7 +38,9 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
         if (wanted !== old && Object.hasOwn(foldersOf(store.now() ?? {}), wanted)) return { wrong: { name: t('host.taken') } }
         const tried = await store.routes.tryFolder(path.value()).catch(refused)
         if (!tried.ok) return { wrong: { path: tried.problem?.detail ?? t('host.try.failed') } }
-        const value = { ...entry, path: path.value(), mode: mode.value(), trusted: trusted.input.checked }
+        const { people: _, ...rest } = entry
+        const names = people.value().split(/[,，]/).map((one) => one.trim()).filter((one) => one && one !== NOBODY)
+        const value = { ...rest, path: path.value(), mode: mode.value(), trusted: trusted.input.checked, ...(people.value() ? { people: names } : {}) }
         await store.change([...(old && old !== wanted ? [{ path: [...PATH, old], remove: true }] : []), { path: [...PATH, wanted], value }])
         if (!old) path.input.value = name.input.value = ''
         done()
@@ -88,7 +97,7 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
       lead: t('host.folder.lead'), add: t('host.folder.add'), none: t('host.folder.none'),
       form: (settings, name, close) => folderForm(store, name, foldersOf(settings)[name] ?? {}, close, close),
       rows: (settings) => Object.entries(foldersOf(settings)).map(([name, entry]) => row(
-        [h('b', null, name), ' ', badge(t(`host.folder.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, h('p.hint.mono', null, entry.path)],
+        [h('b', null, name), ' ', badge(t(`host.folder.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, entry.people ? [' ', badge(t('host.folder.for', { names: namesOf(entry) }))] : null, h('p.hint.mono', null, entry.path)],
         [small(t('host.edit'), name, () => part.open(name)),
           small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')], reasonOf(name),
       )),
