@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from .vendors import LOCAL, PRESETS, TITLES, find_preset, host_of
+from .vendors import LOCAL, PRESETS, find_preset, host_of
 
 MAX_KEY = 4_096  # characters; some keys are JSON Web Tokens
 
@@ -197,8 +197,8 @@ def vendors_info() -> list[dict[str, Any]]:
         shown = {"vendor": vendor.name, "title": vendor.title, **vendor.entry}
         shown["key_url"] = vendor.key_url
         listed.append(shown | ({"key_shape": vendor.key_shape} if vendor.key_shape else {}))
-    for name in LOCAL:
+    for name, title in LOCAL.items():
         url = PRESETS[name].base_url
-        listed.append({"vendor": name, "title": TITLES[name], "preset": name, "api_url": url})
+        listed.append({"vendor": name, "title": title, "preset": name, "api_url": url})
     other = {"vendor": "custom", "title": "", "preset": "custom", "needs_url": True}
     return [*listed, other]

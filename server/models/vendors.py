@@ -357,12 +357,12 @@ class Provider:
 
 PATIENCE = Timeouts(connect=0.3, first_byte=0.5, idle=0.5, total=1.0)
 MAX_ANSWER = 1024 * 1024
-LOCAL = ("ollama", "lmstudio", "llamacpp", "vllm")
+# Programs that serve models on this machine, and their titles.
+LOCAL = {"ollama": "Ollama", "lmstudio": "LM Studio", "llamacpp": "llama.cpp", "vllm": "vLLM"}
 BASES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 MODELS = {"openai": "OPENAI_MODEL", "anthropic": "ANTHROPIC_MODEL"}
 # Models in a server's list that cannot chat.
 NO_CHAT = re.compile(r"embed|minilm|(?:^|[/-])(?:bge|e5|gte)-|rerank|whisper|tts", re.IGNORECASE)
-TITLES = {"lmstudio": "LM Studio", "llamacpp": "llama.cpp", "ollama": "Ollama", "vllm": "vLLM"}
 
 
 @dataclass(frozen=True)
@@ -395,7 +395,7 @@ async def discover(
             found.providers[name] = entry
             names = ", ".join(entry["models"][:3]) + (", …" if len(entry["models"]) > 3 else "")
             port = urlsplit(where[name]).port
-            found.lines.append(f"{TITLES.get(name, name)} on port {port}: {names}")
+            found.lines.append(f"{LOCAL.get(name, name)} on port {port}: {names}")
     for preset in PRESETS.values():
         variable = next((key for key in preset.key_env if env.get(key)), None)
         if variable:

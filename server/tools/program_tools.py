@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Json
-from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
 from ..schema.to_json import plain
 from ..settings.owner_code import ErrorCapture as Called
@@ -28,6 +27,7 @@ from ..telemetry import log
 from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .decorators import MARK, Context, ToolError, check_setting
 from .runner import Outcome
+from .user_tools import bind_call
 
 MOST_STUCK = 4  # timed-out calls of one object that may still occupy a thread
 MAX_TOLD = 2_000  # characters of an exception that the model reads
@@ -98,13 +98,8 @@ class FunctionTool(BaseTool):
 
     def execute(self, params: dict[str, Any], context: Context | None = None) -> Any:
         """Convert the arguments and call the function; see `BaseTool.execute`."""
-        values = convert(self._signature, params)
-        if values.errors:
-            raise ToolError(values.error)
         context = context or Context({}, lambda message: None)
-        values.values.update(dict.fromkeys(self._signature.injected, context))
-        positional, named = self._signature.bind(values.values)
-        return self._function(*positional, **named)
+        return bind_call(self._function, self._signature, params, context)()
 
 
 def as_object(thing: Any) -> BaseTool:

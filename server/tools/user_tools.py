@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ..schema.convert import convert
-from ..schema.generate import SignatureError, schema_of
+from ..schema.generate import Signature, SignatureError, schema_of
 from ..schema.to_json import plain
 from ..schema.validate import validate
 from .decorators import KIT, MARK, Context, ToolError, tool, toolkit
@@ -48,18 +48,26 @@ def call(
 def call_function(function: Callable[..., Any], args: dict[str, Any], context: Context) -> Any:
     """Call a tool function and return its result as JSON; see `call`."""
     signature = schema_of(function, inject=(Context,))
-    values = convert(signature, args)
-    if values.errors:
-        raise ToolError(values.error)
-    values.values.update(dict.fromkeys(signature.injected, context))
+    bound = bind_call(function, signature, args, context)
     if signature.injected:  # only a tool with a context can react to SIGTERM
         signal.signal(signal.SIGTERM, lambda *_: setattr(context, "cancelled", True))
-    positional, named = signature.bind(values.values)
-    value = function(*positional, **named)
+    value = bound()
     result = plain(loop().run(_await_value(value)) if inspect.isawaitable(value) else value)
     if signature.returns and (misfits := validate(result, signature.returns)):
         context.log(f"The result is not what its annotation says: {misfits[0]}")
     return result
+
+
+def bind_call(
+    function: Callable[..., Any], signature: Signature, args: dict[str, Any], context: Context
+) -> Callable[[], Any]:
+    """Return the call of a function with a model's arguments. Raises ToolError for unfit ones."""
+    values = convert(signature, args)
+    if values.errors:
+        raise ToolError(values.error)
+    values.values.update(dict.fromkeys(signature.injected, context))
+    positional, named = signature.bind(values.values)
+    return functools.partial(function, *positional, **named)
 
 
 @functools.cache

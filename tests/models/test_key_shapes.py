@@ -17,7 +17,7 @@ from server.models.key_shapes import (
     vendor_of,
     vendors_info,
 )
-from server.models.vendors import PRESETS
+from server.models.vendors import LOCAL, PRESETS
 
 TAIL = "abcDEF0123456789abcDEF0123456789"
 CERTAIN = {
@@ -103,6 +103,11 @@ class Table(unittest.TestCase):
                 self.assertLessEqual(set(vendor.entry), {"preset", "api_url", "model_name"})
         for _, names in SHARED:
             self.assertLessEqual(set(names), set(VENDORS))
+
+    def test_each_preset_with_keys_says_where_they_are_made(self) -> None:
+        keyed = {preset.name for preset in PRESETS.values() if preset.key_env}
+        self.assertEqual(keyed - VENDORS.keys(), set())
+        self.assertEqual(LOCAL.keys() - PRESETS.keys(), set())
 
     def test_names(self) -> None:
         for name, wanted in (
