@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const { spawnSync } = require('node:child_process')
-const { use, random, ROOT, cpu } = require('./load-modules.js')
+const { use, random, rounds, ROOT, cpu } = require('./load-modules.js')
 
 const { fold, digest } = use('core/fold')
 const { canonical } = use('core/canonical-json')
@@ -81,7 +81,8 @@ test('every prefix folds, to a document that JSON can carry', () => {
 })
 
 test('nothing makes it throw, and no prototype changes', () => {
-  const next = random(3)
+  const played = rounds(20_000)
+  const next = random(3 + played[0])
   const pick = (list) => list[Math.floor(next() * list.length)]
   const junk = [null, undefined, true, 0, -1, 1.5, '', 'x', 'm1', 'c1', [], {}, [null], [[]], { yaa: null }, { yaa: [] },
     JSON.parse('{"__proto__": {"polluted": 1}}'), { yaa: JSON.parse('{"__proto__": {"polluted": 1}}') }]
@@ -93,7 +94,7 @@ test('nothing makes it throw, and no prototype changes', () => {
   const keys = ['messageId', 'toolCallId', 'toolCallName', 'parentMessageId', 'delta', 'value', 'content', 'message', 'snapshot',
     'result', 'metadata', 'name', 'timestamp', 'code']
   const events = []
-  for (let n = 0; n < 20000; n++) {
+  for (let { length } = played; length; length--) {
     const event = { type: pick(kinds) }
     for (const key of keys) {
       if (next() < 0.5) continue

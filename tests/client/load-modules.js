@@ -3,7 +3,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { random } = require('./random.js')
+const { random, rounds } = require('./random.js')
 
 const ROOT = path.resolve(__dirname, '../..')
 const JS = path.join(ROOT, 'client', 'js')
@@ -21,4 +21,4 @@ function cpu() {
   return (user + system) / 1000
 }
 
-module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, cpu, ROOT, JS }
+module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, rounds, cpu, ROOT, JS }

@@ -12,4 +12,15 @@ function random(seed) {
   }
 }
 
-module.exports = { random }
+/**
+ * The rounds of a long series that are played, counted from 0: every fourth, others with each commit (tests/tooling/turns.py);
+ * without a turn all of them. The first of them is a part of the seed of what is random in more than one round.
+ * @param {number} count @param {number} [parts]
+ */
+function rounds(count, parts = 4) {
+  const turn = process.env.TESTS_TURN
+  const all = Array.from({ length: count }, (_, round) => round)
+  return turn === undefined ? all : all.filter((round) => round % parts === Number(turn) % parts)
+}
+
+module.exports = { random, rounds }

@@ -4,7 +4,7 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const { spawnSync } = require('node:child_process')
-const { use, yaa, random, cpu, ROOT } = require('./load-modules.js')
+const { use, yaa, random, rounds, cpu, ROOT } = require('./load-modules.js')
 
 const { readSessions, exportDocument } = use('core/session-import')
 const { page } = use('core/standalone-page')
@@ -273,7 +273,8 @@ test('trees of any shape take time that grows with them, and branches of branche
     line: (i) => i - 1, star: () => 0, comb: (i) => (i % 2 ? i - 1 : i - 2), 'comb, the other way': (i) => (i % 2 ? i - 2 : i - 1), circle: (i) => (i + 1) % N,
     'nobody there': (i) => `gone${i}`, roots: () => null, itself: (i) => i, binary: (i) => (i - 1) >> 1,
   }
-  for (const [name, parentOf] of Object.entries(SHAPES)) {
+  const shapes = Object.entries(SHAPES)
+  for (const [name, parentOf] of rounds(shapes.length).map((at) => shapes[at])) {
     const nodes = Array.from({ length: N }, (_, i) => {
       const parent = i || name === 'circle' ? parentOf(i) : null
       return [`n${i}`, { parent: typeof parent === 'number' ? `n${parent}` : parent, message: { author: { role: i % 2 ? 'assistant' : 'user' }, content: { parts: ['x'] } } }]
@@ -346,10 +347,11 @@ test('what is not a session is nothing, and never an error', () => {
 })
 
 test('files that are broken anywhere never throw', () => {
-  const next = random(7)
+  const played = rounds(2000)
+  const next = random(7 + played[0])
   const text = JSON.stringify([{ title: 't', current_node: 'b', mapping: { a: { parent: null, message: { author: { role: 'user' }, content: { parts: ['x'] } } }, b: { parent: 'a', message: { author: { role: 'assistant' }, recipient: 'python', content: { text: 'y' } } } } }, ours])
   const VALUES = ['null', '7', '[]', '{}', '"x"', '{"a":{"parent":"a"}}']
-  for (let round = 0; round < 2000; round++) {
+  for (let { length } = played; length; length--) {
     // one value somewhere becomes another
     const from = JSON.parse(text)
     const walk = (value, left = { n: Math.floor(next() * 30) }) => {

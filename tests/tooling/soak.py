@@ -76,6 +76,9 @@ PARTS = (
            f"-m tests.browser.test_tab_stories {each} --stories 100 --seed {{turn}}")
       for each in ("chromium", "firefox")),
     Part("bench", "-m tests.bench"),
+    Part("whole client", " ".join(["node --test", *(f"tests/client/{name}.test.js" for name in (
+        "branch-tree", "file-edit", "fold", "import-chat-apps", "invisible", "sanitize",
+        "session-import"))])),
     *(Part(f"whole {name.rpartition('test_')[2]}", f"-m unittest {name}")
       for name in SHARED),
 )  # fmt: skip
