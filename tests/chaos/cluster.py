@@ -11,7 +11,6 @@ import contextlib
 import os
 import random
 import signal
-import socket
 import sys
 import tempfile
 import threading
@@ -22,7 +21,7 @@ from typing import Any
 from server.telemetry.log import DELAY_S
 from server.tools.runner import ToolRunner
 
-from ..tooling import tools
+from ..tooling import ports, tools
 from ..tooling.child import Child, Yaa
 from . import processes
 from .test_kill import OWNED
@@ -64,7 +63,8 @@ class Cluster:
         self._strikes: list[threading.Thread] = []
         self._started: list[Plain] = []
         self._locks = {name: threading.Lock() for name in ("provider", "nginx", "0", "1", "2")}
-        *self.direct, self._nginx_port = free_ports(count + 1)
+        self._held = contextlib.ExitStack()
+        *self.direct, self._nginx_port = self._held.enter_context(ports.held(count + 1))
         self.homes = [self.folder / ("home" if shared else f"home-{n}") for n in range(count)]
 
     def __enter__(self) -> Cluster:
@@ -84,6 +84,7 @@ class Cluster:
                 child.stop(20)
         for each in self._started:
             each.clean()
+        self._held.close()
         self._folder.cleanup()
 
     @property
@@ -95,7 +96,7 @@ class Cluster:
 
     def _start_provider(self) -> Child:
         """The model of test_kill.py, and the tool that it calls."""
-        self._provider_port = self._provider_port or free_ports(1)[0]
+        self._provider_port = self._provider_port or self._held.enter_context(ports.held(1))[0]
         for home in self.homes:
             (home / "tools").mkdir(parents=True, exist_ok=True)
             (home / "tools" / "mark.py").write_text(SLOW_TOOL)
@@ -238,9 +239,3 @@ class Plain(Yaa):
         child = Child(self._command, cwd=self._cwd)
         child.wait_for(r"^http://127\.0\.0\.1:\d+/$", START_S)
         return child
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        found = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [int(sock.getsockname()[1]) for sock in found]

@@ -22,11 +22,11 @@ from server.session.fold import Folder
 from server.strict_json import loads
 from server.tools.runner import ToolRunner
 
+from ..tooling import ports
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tooling.tools import ROOT
 from . import processes
-from .cluster import free_ports
 
 ROOT_ONLY = os.geteuid() == 0 and sys.platform == "linux"
 COMMAND = "echo ran >> count; cat count"
@@ -250,7 +250,7 @@ class Full(unittest.TestCase):
 @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
 class FullOutput(unittest.TestCase):
     def test_it_serves_though_nothing_it_prints_is_kept(self) -> None:
-        (port,) = free_ports(1)
+        (port,) = self.enterContext(ports.held(1))
         with tempfile.TemporaryDirectory() as home, Path("/dev/full").open("w") as full:
             command = [sys.executable, "-m", "server", "--home", home, "--port", str(port)]
             with subprocess.Popen(command, cwd=ROOT, stdout=full, stderr=full) as server:

@@ -25,7 +25,7 @@ from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
 from ..fakes import call_server
-from ..tooling import tools, turns
+from ..tooling import ports, tools, turns
 
 SIGN_IN_PEER = str(Path(__file__).with_name("mcp_sign_in_peer.py"))
 REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alone is read
@@ -72,12 +72,6 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(process.kill)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
-
-
 @turns.tests(2)
 class Python(Case):
     async def check(self, entry: dict[str, Any], *, modern: bool, in_order: bool = True) -> None:
@@ -110,7 +104,7 @@ class Python(Case):
         self.assertIn("call the tool again", lost.error["message"])
 
     async def over_http(self, env: dict[str, str], **wanted: Any) -> None:
-        port = free_port()
+        (port,) = self.enterContext(ports.held(1))
         await self.listen([sys.executable, SCRIPT, "streamable-http", str(port)], env)
         await asyncio.to_thread(listening, port)
         await self.check({"url": f"http://127.0.0.1:{port}/mcp"}, **wanted)
@@ -161,7 +155,7 @@ class SignIn(Case):
 
     @tools.needs(tools.module("mcp"))
     async def test_tokens_end_and_a_person_signs_in_again(self) -> None:
-        port = free_port()
+        (port,) = self.enterContext(ports.held(1))
         await self.listen([sys.executable, SIGN_IN_PEER, str(port)], {})
         await asyncio.to_thread(listening, port)
         logging.disable(logging.CRITICAL)
@@ -271,7 +265,7 @@ class TypeScript(Case):
 
     @tools.needs(EVERYTHING)
     async def test_everything_over_http(self) -> None:
-        port = free_port()
+        (port,) = self.enterContext(ports.held(1))
         command = [NODE, self.program(EVERYTHING), "streamableHttp"]
         await self.listen(command, {"PORT": str(port)})
         await asyncio.to_thread(listening, port)
