@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import logging
 import os
 import socket
@@ -12,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,8 +24,9 @@ from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.runner import Outcome
 
+from ..chaos import processes
 from ..fakes import call_server
-from ..tooling import ports, tools, turns
+from ..tooling import patience, ports, tools, turns
 
 SIGN_IN_PEER = str(Path(__file__).with_name("mcp_sign_in_peer.py"))
 REDIRECT = "http://127.0.0.1:33418/callback"  # nobody listens: the address alone is read
@@ -247,7 +248,7 @@ class TypeScript(Case):
         uri = "demo://resource/static/document/features.md"
         await self.library.read("p", uri)
         await self.call(listed["toggle-subscriber-updates"])
-        async with asyncio.timeout(START_S):
+        async with asyncio.timeout(patience.seconds(START_S)):
             while True:
                 [about] = await self.library.lists("resources")
                 [entry] = [each for each in about["resources"] if each["uri"] == uri]
@@ -304,7 +305,7 @@ class TypeScript(Case):
         outcome = await self.library.outcome("p", {"uri": graph}, LIMITS)
         self.assertIn("likes Oslo", outcome.text)
         [made] = await self.call(listed["create_entities"], {"entities": [{**entity, "name": "B"}]})
-        async with asyncio.timeout(START_S):
+        async with asyncio.timeout(patience.seconds(START_S)):
             while not (await self.library.lists("resources"))[0]["resources"][0].get("updated"):
                 await asyncio.sleep(0.05)
 
@@ -380,12 +381,10 @@ class PythonServers(Case):
 
 
 def listening(port: int) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
+    def answers() -> bool:
+        with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+            return True
+        return False
+
+    assert processes.until(answers, START_S), f"nobody listens on {port}"
