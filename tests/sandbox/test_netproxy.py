@@ -18,10 +18,11 @@ from server.sandbox.network_policy import NetworkPolicy
 from server.sandbox.policy import PROXY_PORT
 from server.tools.runner import Job, Outcome
 
+from ..tooling import patience
 from ..tools.test_runner import LIMITS, SHELL, Case
 from .test_tiers import OPTIONS
 
-WAIT_S = 10
+WAIT_S = patience.seconds(10)
 
 
 class Heads(unittest.TestCase):

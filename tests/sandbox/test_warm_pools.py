@@ -24,12 +24,13 @@ from server.tools.runner import Job, Outcome
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
+from ..tooling import patience
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tools import test_runner
 from .test_tiers import OPTIONS
 
-WAIT_S = 30
+WAIT_S = patience.seconds(30)
 LONG_S = 3600.0  # an idle time that does not end here
 SHORT_S = 0.02
 LOADED = """
@@ -59,7 +60,7 @@ async def until(is_so: Callable[[], object]) -> bool:
     while not is_so():
         if time.monotonic() > deadline:
             return False
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.005)
     return True
 
 

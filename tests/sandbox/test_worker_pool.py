@@ -20,11 +20,12 @@ from server.sandbox.probe import closed_to_others
 from server.sandbox.worker_pool import STOP_S, WorkerPool
 from server.tools.runner import Job, Outcome
 
+from ..tooling import patience
 from ..tools.test_runner import LIMITS, PATIENT, ROOT, SHELL
 from .test_battery import STRANGER, reachable_python
 from .test_tiers import OPTIONS, Sandboxed
 
-WAIT_S = 10
+WAIT_S = patience.seconds(10)
 CALLS = 8  # that run when the server is killed
 
 
@@ -47,7 +48,7 @@ def none_left(*words: str) -> bool:
     while with_words(*words):
         if time.monotonic() > deadline:
             return False
-        os.sched_yield()
+        time.sleep(0.005)
     return True
 
 
