@@ -5,6 +5,7 @@ A command gets a group below that of this process, where this process may make o
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import os
@@ -16,8 +17,9 @@ MOUNTS = {
     2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
 }
 FILES = {1: "cpuacct.usage", 2: "cpu.stat"}
-ENTER = 'echo $$ > "$0"; exec "$@"'
+ENTER = '{ echo $$ > "$0"; } 2> /dev/null; exec "$@"'
 _numbers = itertools.count(1)
+_left: set[Path] = set()
 
 
 class Group:
@@ -63,7 +65,17 @@ class Group:
             for pid in (self._folder / "cgroup.procs").read_text().split():
                 with contextlib.suppress(OSError):  # it has ended
                     above.write_text(pid)
-            self._folder.rmdir()
+        _left.add(self._folder)
+        _remove()
+
+
+@atexit.register
+def _remove() -> None:
+    """Remove closed groups; one whose processes are still ending stays for the next time."""
+    for folder in [*_left]:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+            _left.discard(folder)
 
 
 def _own() -> list[tuple[int, Path]]:
