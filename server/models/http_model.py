@@ -95,8 +95,8 @@ class RemoteAPI(BaseAPI):
     @property
     def provider(self) -> Provider:
         """Return the provider, its preset changed by the flags learnt for the model."""
-        given = self._given
-        flags = self._peer.of_kind(given.model, FLAG)
+        given, peer = self._given, self._peer
+        flags = peer.of_kind(given.model, FLAG) if given.model in peer.lessons else {}
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
     @staticmethod
