@@ -92,7 +92,7 @@ await main(async (walk, job) => {
   await walk.step("a key that is gone: the run ends, and the page says what to do", async () => {
     await says(LONG);
     await ask(job.key, "DELETE", "/settings/keys/bob");
-    await walk.sees(".status-line", "Could not continue. This key is not valid here");
+    await walk.sees(".status-line", "Could not continue. This browser is not signed in at the server.");
     await walk.sees("body", "prints a link that signs in");
     const { active } = await ask(job.key, "GET", "/settings/runs");
     if (active.length) throw new Error(`${active[0].key_name} runs on`);

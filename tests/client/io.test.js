@@ -59,12 +59,12 @@ test('a large session is packed on its way to another machine', async () => {
   }
 })
 
-const WORDS = { busy: 'The server is busy. {detail}', foreign: 'Something else answered in place of the server.', refused: 'The server refused this.' }
+const WORDS = { unauthorized: 'Not signed in.', busy: 'The server is busy. {detail}', foreign: 'Something else answered in place of the server.', refused: 'The server refused this.' }
 apis.speak((name, { detail }) => (WORDS[name] ?? name).replace('{detail}', detail))
 
 test('refusals', async () => {
   const rows = [
-    [401, { code: 'unauthorized', detail: 'A key.' }, {}, { code: 'unauthorized', message: 'A key.', status: 401, kind: 'refused' }],
+    [401, { code: 'unauthorized', detail: 'A key.' }, {}, { code: 'unauthorized', message: 'Not signed in.', status: 401, kind: 'refused' }],
     [422, { code: 'session_invalid', detail: 'Bad.', errors: [{ pointer: '/a', detail: 'x' }] }, {}, { pointer: '/a', errors: [{ pointer: '/a', detail: 'x' }] }],
     [429, { error: { message: 'Slow.', code: 'rate' } }, { 'Retry-After': '7' }, { code: 'rate', message: 'The server is busy. Slow.', retryAfter: 7, kind: 'busy' }],
     [503, { code: 'overloaded', detail: 'Full.' }, {}, { code: 'overloaded', message: 'The server is busy. Full.', kind: 'busy', status: 503 }],
