@@ -27,9 +27,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .http.test_tls import pair
+from .tooling import forks
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
 
+setUpModule = forks.use
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30
 LINK = r"^(http://127\.0\.0\.1:\d+)/#code=([\w-]{24})$"
@@ -56,18 +58,10 @@ class Case(unittest.TestCase):
     def yaa(
         self, *arguments: str, give: str | bytes = "", env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=ROOT,
-            env=self.env | (env or {}),
-            input=give if isinstance(give, bytes) else give.encode(),
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        out, err = done.stdout.decode(), done.stderr.decode()
-        self.assertNotIn("Traceback", err)
-        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+        variables = self.env | (env or {})
+        done = forks.run(self.command(*arguments), variables, give, timeout=SECONDS)
+        self.assertNotIn("Traceback", done.stderr)
+        return done
 
     def config(self, value: Any) -> Path:
         file = self.folder / "config.json"
@@ -648,13 +642,8 @@ class Filter(Case):
         file.write_text(json.dumps(session("stream 1000000")))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number=number):
-                process = subprocess.Popen(
-                    self.command("run", str(file), "--home", str(self.home)),
-                    cwd=ROOT,
-                    env=self.env,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                )
+                command = self.command("run", str(file), "--home", str(self.home))
+                process = forks.popen(command, self.env)
                 self._wait_for_run(process)
                 process.send_signal(number)
                 out, err = process.communicate(timeout=SECONDS)
@@ -682,7 +671,7 @@ class Filter(Case):
         self.assertEqual((process.returncode, err), (3, b""))
         self.assertEqual(json.loads(out)["messages"][0]["content"], "stream 1000000")
 
-    def _wait_for_run(self, process: subprocess.Popen[bytes]) -> None:
+    def _wait_for_run(self, process: subprocess.Popen[bytes] | forks.Fork) -> None:
         """Until it has a handler for SIGTERM: before that it is only being loaded."""
         status = Path(f"/proc/{process.pid}/status")
         if not status.exists():

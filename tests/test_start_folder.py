@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from .tooling import forks
 from .tooling.api import Api
 from .tooling.child import Child
 from .tooling.patience import seconds
@@ -17,7 +18,9 @@ from .tooling.strange_folder import READ_BY_OTHERS, StrangeFolder, opened_below
 from .tooling.tools import ROOT
 
 SECONDS = seconds(60)
+setUpModule = forks.use
 YAA = [sys.executable, "-W", "error", "-P", "-m", "server"]
+NEW = [sys.executable, "-W", "error", "-u", "-P", "-m", "server"]  # starts an interpreter
 # Every command that ends by itself. {} is a folder that belongs to whoever starts it.
 COMMANDS = (
     ("--check",),
@@ -68,16 +71,8 @@ class Case(unittest.TestCase):
         command: list[str] = YAA,
         typed: str = "/exit\n",
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, "--home", str(self.home), *arguments],
-            cwd=strange.folder,
-            env=strange.variables(ROOT),
-            input=typed,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        line, env = [*command, "--home", str(self.home), *arguments], strange.variables(ROOT)
+        return forks.run(line, env, typed, cwd=strange.folder, timeout=SECONDS)
 
 
 class Servers(Case):
@@ -189,8 +184,9 @@ class Commands(Case):
         for arguments in COMMANDS:
             given = [each.format(self.mine) for each in arguments]
             with self.subTest(arguments):
+                command = NEW if arguments == COMMANDS[0] else YAA
                 with opened_below(strange.folder) as opened:
-                    done = self.run_in(strange, *given)
+                    done = self.run_in(strange, *given, command=command)
                 self.assertNotIn("Traceback", done.stderr)
                 self.assertEqual((strange.ran(), opened), ([], []))
 
@@ -244,7 +240,8 @@ class Commands(Case):
         for name in ("server", "yaa"):
             (strange.folder / name / "__init__.py").unlink()
             (strange.folder / name).rename(strange.folder / f"no-{name}")
-        done = self.run_in(strange, "--check", command=[sys.executable, "-m", "server"])
+        new = [sys.executable, "-u", "-m", "server"]
+        done = self.run_in(strange, "--check", command=new)
         self.assertEqual((done.returncode, strange.ran()), (0, []), done.stderr)
 
 

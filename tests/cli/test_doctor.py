@@ -17,7 +17,10 @@ from server.cli.doctor import MISSING, NOTE, OFF, OK, CheckResult
 
 from ..http.test_tls import pair
 from ..test_main import SECONDS, Case
+from ..tooling import forks
 from ..tooling.child import Child
+
+setUpModule = forks.use
 
 
 class Healthy(BaseHTTPRequestHandler):

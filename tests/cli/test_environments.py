@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from server.sandbox.environments import FOLDER, Environment, package_folders
 
+from ..tooling import forks
 from ..tooling.child import Child
 from ..tooling.tools import ROOT
 from ..wheels import pip_variables, wheel
@@ -60,6 +60,7 @@ PLACE = Path()
 
 def setUpModule() -> None:
     """Make one home folder for all, because pip's own environment takes seconds to make."""
+    forks.use()
     global PLACE
     folder = tempfile.TemporaryDirectory(prefix="yaa-env-")
     PLACE = Path(unittest.enterModuleContext(folder))
@@ -93,29 +94,23 @@ class Case(unittest.TestCase):
 
     def variables(self) -> dict[str, str]:
         known = {"PATH": os.environ["PATH"], "HOME": str(self.place), "PYTHONUNBUFFERED": "1"}
+        known |= {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}
         return {**known, **pip_variables(self.wheels)}
 
     def tools_do(
         self, *arguments: str, code: int = 0, shell: str = "", env: Mapping[str, str] | None = None
     ) -> str:
         command = self.command(*arguments)
-        done = subprocess.run(
-            ["/bin/sh", "-c", f'{shell}; exec "$@"', "sh", *command] if shell else command,
-            cwd=ROOT,
-            env={**self.variables(), **(env or {})},
-            timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.assertEqual(done.returncode, code, done.stdout)
-        return done.stdout
+        if shell:
+            command = ["/bin/sh", "-c", f'{shell}; exec "$@"', "sh", *command]
+        done = forks.run(command, {**self.variables(), **(env or {})}, timeout=SECONDS)
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, code, said)
+        return said
 
     def doctor(self) -> str:
         command = [sys.executable, "-m", "server", "doctor", "--home", str(self.home)]
-        done = subprocess.run(command, cwd=ROOT, env=self.variables(), capture_output=True)
-        return done.stdout.decode()
+        return forks.run(command, self.variables(), timeout=SECONDS).stdout
 
     def environment(self, *requirements: str) -> Environment:
         return Environment(self.home, requirements)

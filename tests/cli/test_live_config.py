@@ -20,8 +20,10 @@ from server.config import Config, load
 
 from ..chaos.test_kill import Provider
 from ..fakes import NOWHERE, user
+from ..tooling import forks
 from ..tooling.child import Yaa
 
+setUpModule = forks.use
 HELLO = {"id": "a", "messages": [user("hello", "u1")]}
 USED = r"the changed configuration is used"
 REFUSED = r"the changed configuration is not used: (.*)"

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bench.peers import config, start
-from ..tooling import tools
+from ..tooling import forks, tools
 
+setUpModule = forks.use
 LIMIT_S = 300
 
 
@@ -52,15 +53,12 @@ class Case(unittest.TestCase):
     def yaa(
         self, *arguments: str, said: str = "", cwd: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return forks.run(
             [sys.executable, "-m", "server", *arguments, "--home", str(self.home)],
+            {**os.environ, "PYTHONPATH": str(tools.ROOT)},
+            said,
             cwd=self.base / cwd if cwd else tools.ROOT,
-            env={**os.environ, "PYTHONPATH": str(tools.ROOT)},
-            input=said,
-            capture_output=True,
-            text=True,
             timeout=LIMIT_S,
-            check=False,
         )
 
     def content(self, path: str) -> str:

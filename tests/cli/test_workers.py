@@ -18,10 +18,12 @@ from server.session.fold import Folder
 
 from ..api.test_bases import with_base
 from ..test_main import Case
+from ..tooling import forks
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
 
 # A parent that can have no child. Root could: its limit is no limit.
+setUpModule = forks.use
 ALONE = """
 import os, resource
 from server.telemetry import log

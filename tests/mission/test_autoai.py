@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from server.config import ConfigError, load
 from server.protocols.autoai.settings import FOREIGN
 
+from ..tooling import forks
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from . import test_tools
@@ -26,6 +27,7 @@ from .autoai_peers import Echo, Model, config
 
 Json = dict[str, Any]
 
+setUpModule = forks.use
 TESTED = {  # see test_rows.py
     76: "examples of requests and responses",
     81: "headers and cookies of the caller",

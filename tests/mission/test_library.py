@@ -33,10 +33,13 @@ from server import (
 from server.cli.console import read_session
 from server.tools.function_tools import ChildTool
 
+from ..tooling import forks
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
+from ..tooling.patience import seconds
 from ..tooling.tools import ROOT
 
+setUpModule = forks.use
 Json = dict[str, Any]
 
 
@@ -467,9 +470,7 @@ class Stores(Case):
 
     def chat(self, *arguments: str, give: str = "") -> str:
         command = [sys.executable, "-m", "server", "--home", str(self.home), "chat", *arguments]
-        done = subprocess.run(
-            command, input=give, capture_output=True, text=True, cwd=ROOT, check=False
-        )
+        done = forks.run(command, os.environ, give, timeout=seconds(60))
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
 
@@ -536,14 +537,9 @@ class Stores(Case):
                 "--home",
                 str(self.home),
             ]
-            done = subprocess.run(
-                [sys.executable, "-m", "server", "run", *command],
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            self.assertEqual(done.stdout, "hi, said you\n")
+            start = [sys.executable, "-m", "server", "run", *command]
+            done = forks.run(start, os.environ, timeout=seconds(60))
+            self.assertEqual((done.returncode, done.stdout), (0, "hi, said you\n"), done.stderr)
             self.assertEqual(len(JsonSession(store).load_session_state("s")["messages"]), number)
 
 

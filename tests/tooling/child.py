@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import patience, tools
+from . import forks, patience, tools
 
 
 def _without_keys(env: Mapping[str, str]) -> dict[str, str]:
@@ -40,17 +40,29 @@ class Child:
         self._said: list[str] = []
         self._more = threading.Condition()
         self._ended = False
-        self.process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env={**_without_keys(os.environ), "PYTHONUNBUFFERED": "1", **(env or {})},
-            stdin=subprocess.PIPE if keep_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+        variables = {**_without_keys(os.environ), "PYTHONUNBUFFERED": "1", **(env or {})}
+        self.process: subprocess.Popen[str] | forks.Fork
+        if forks.can_fork(command, variables, cwd):
+            self.process = forks.Fork(
+                command,
+                variables,
+                keep_input=keep_input,
+                joined=True,
+                new_session=True,
+                text=True,
+            )
+        else:
+            self.process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=variables,
+                stdin=subprocess.PIPE if keep_input else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
         self._reader = threading.Thread(target=self._read, name="child-output")
         self._reader.start()
 
@@ -93,7 +105,7 @@ class Child:
             except subprocess.TimeoutExpired:
                 pass
         self._end(signal.SIGKILL)
-        return self.process.returncode
+        return self.process.wait()
 
     def _end(self, number: signal.Signals) -> None:
         try:

@@ -1,0 +1,81 @@
+"""What forks.py starts is what a new interpreter would be: the same output, code and signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import forks, tools
+from .patience import seconds
+
+setUpModule = forks.use
+SERVER = [sys.executable, "-W", "error", "-m", "server"]
+
+
+@unittest.skipUnless(sys.platform == "linux", "forks are for Linux")
+class CanFork(unittest.TestCase):
+    def test_only_what_the_interpreter_would_not_read_differs(self) -> None:
+        here = dict(os.environ)
+        for command, env, cwd, expected in (
+            (SERVER, here, tools.ROOT, True),
+            ([sys.executable, "-m", "server", "run"], here, tools.ROOT, True),
+            (SERVER, here | {"YAA_PORT": "0", "PYTHONUNBUFFERED": "1"}, tools.ROOT, True),
+            (SERVER, here | {"PYTHONIOENCODING": "latin-1"}, tools.ROOT, False),
+            (SERVER, here | {"LC_ALL": "C.x"}, tools.ROOT, False),
+            (SERVER, here, Path("/"), False),
+            (SERVER, here | {"PYTHONPATH": str(tools.ROOT)}, Path("/"), True),
+            (SERVER, here | {"PYTHONPATH": f"/x:{tools.ROOT}"}, Path("/"), False),
+            ([sys.executable, "-W", "error", "-P", "-m", "server"], here, tools.ROOT, True),
+            ([sys.executable, "-u", "-m", "server"], here, tools.ROOT, False),
+            ([sys.executable, "-c", "pass"], here, tools.ROOT, False),
+            (["/usr/bin/other", "-m", "server"], here, tools.ROOT, False),
+        ):
+            with self.subTest(command=command, cwd=cwd):
+                self.assertEqual(forks.can_fork(command, env, cwd), expected)
+
+
+@unittest.skipUnless(sys.platform == "linux", "forks are for Linux")
+class Fork(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.env = dict(os.environ) | {"YAA_HOME": folder.name, "YAA_SERVER__DISCOVER": "false"}
+
+    def test_a_fork_says_what_an_interpreter_says(self) -> None:
+        for arguments, env, give in (
+            (["--help"], {}, b""),
+            (["--check"], {"YAA_PORT": "x"}, b""),
+            (["run"], {}, b"[]"),
+            (["run"], {}, b"[" * 200_000),
+            (["run", "--say", "calc 6*7", "--text"], {}, b""),
+        ):
+            with self.subTest(arguments):
+                command, variables = [*SERVER, *arguments], self.env | env
+                real = subprocess.run(
+                    command, cwd=tools.ROOT, env=variables, input=give, capture_output=True
+                )
+                expected = (real.returncode, real.stdout.decode(), real.stderr.decode())
+                forked = forks.run(command, variables, give, timeout=seconds(30))
+                self.assertEqual((forked.returncode, forked.stdout, forked.stderr), expected)
+
+    def test_it_is_waited_for_and_ended_by_signals(self) -> None:
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            process = forks.Fork([*SERVER, "run"], self.env, keep_input=True)
+            assert process.stdin is not None
+            self.assertIsNone(process.poll())
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(0)
+            process.send_signal(number)
+            process.communicate(b"", seconds(30))
+            self.assertEqual(process.returncode, -number)
+            self.assertEqual(process.wait(), -number)
+            process.kill()  # it is gone: nobody else is ended
+
+
+if __name__ == "__main__":
+    unittest.main()
