@@ -36,8 +36,10 @@ from . import growing
 from .api import fakes as wire
 from .fakes import DEFAULTS, Ids, ManualClock, ScriptedModel
 from .growing import Growing, Json
+from .tooling import turns
 
 SERVER = str(Path(schema.__file__).parent.parent)
+SHARES = 3  # of the rows: the suite plays one of them
 FEW = 32  # entries
 TIMES = 8
 LONG = 5_000  # words
@@ -184,7 +186,7 @@ class Growth(unittest.TestCase):
         return time.process_time() - began
 
     def test_every_text_of_a_session(self) -> None:
-        for row in growing.texts():
+        for row in turns.share(growing.texts(), SHARES):
             with self.subTest(row.name):
                 most = MOST_TIMES * max(self.seconds(row, LONG), LEAST_S)
                 rounds = (self.seconds(row, LONG * TIMES) for _ in range(ROUNDS))
@@ -198,17 +200,17 @@ class Growth(unittest.TestCase):
         self.assertEqual(posted - growing.small(), tried)
 
     def test_every_key_of_a_session(self) -> None:
-        for row in growing.keys():
+        for row in turns.share(growing.keys(), SHARES):
             with self.subTest(row.name):
                 self.check(row)
 
     def test_lists_that_are_held_against_each_other(self) -> None:
-        for row in growing.rows():
+        for row in turns.share(growing.rows(), SHARES):
             with self.subTest(row.name):
                 self.check(row)
 
     def test_a_large_body_is_worked_on_beside_the_event_loop(self) -> None:
-        for row in (*growing.rows(), *growing.routed(), *growing.keys()):
+        for row in turns.share((*growing.rows(), *growing.routed(), *growing.keys()), SHARES):
             many = min(FEW, row.most)
             while many < row.most and not is_large(row, many):
                 many = min(2 * many, row.most)
@@ -233,7 +235,7 @@ class Growth(unittest.TestCase):
 
     def test_a_large_session_is_not_written_on_the_event_loop(self) -> None:
         """Neither where it is sent back, nor where it is kept."""
-        for row in (*growing.routed(), *growing.rows()):
+        for row in turns.share((*growing.routed(), *growing.rows()), SHARES):
             many = min(2_000, row.most)
             if row.name in (*REPEATED, *ANSWERED) or not is_large(row, many):
                 continue
@@ -260,7 +262,7 @@ class Growth(unittest.TestCase):
                 self.assertLessEqual((many - few) / 500, MOST_OF_MESSAGE[name])
 
     def test_every_route(self) -> None:
-        for row in growing.routed():
+        for row in turns.share(growing.routed(), SHARES):
             with self.subTest(row.name):
                 self.check(row)
 

@@ -14,6 +14,7 @@ from server.context.strategies import STRATEGIES
 from server.context.view import apply_ops, ops_of, pairing_errors, reload, view
 from server.session.reminders import with_reminders
 
+from ..tooling import turns
 from .sessions import Sessions, record, refusals
 
 NAMES = list(STRATEGIES)
@@ -41,11 +42,12 @@ def whole(session: Any, place: int) -> str:
 
 
 class Laws(unittest.TestCase):
-    """800 random sessions, each strategy on its own and all together."""
+    """Random sessions, each strategy on its own and all together; the suite plays a share."""
 
     def test_every_view_is_one_that_providers_take(self) -> None:
         made: Counter[str] = Counter()
-        for seed in range(800):
+        seeds = turns.share(range(800), 4)
+        for seed in seeds:
             small = {"large_chars": 800, "preview_chars": 100}  # as the sessions are
             maker = Sessions(seed, strategies=self.strategies(seed), **small)
             session = maker.grow(turns=1 + seed % 6)
@@ -73,7 +75,8 @@ class Laws(unittest.TestCase):
                     apply_ops(session["messages"], ops_of(session)),
                 )
                 self.stable_prefix(maker, messages)
-        self.assertTrue(all(made[kind] > 100 for kind in ("stub", "preview", "args", "fold")), made)
+        for kind in ("stub", "preview", "args", "fold"):
+            self.assertGreater(made[kind], len(seeds) / 8)
 
     def done_with(self, session: Any, high: int, made: Any) -> None:
         """No compaction follows at once but that of what has expired; one above the low watermark
@@ -106,7 +109,7 @@ class Laws(unittest.TestCase):
 
     def test_it_ends_below_the_low_watermark(self) -> None:
         """With nothing pinned and many turns, all strategies together always get there."""
-        for seed in range(40):
+        for seed in turns.share(range(40), 4):
             session = Sessions(seed).grow(turns=20)
             before = measure(session).total
             high = before // 2
@@ -122,7 +125,7 @@ class Laws(unittest.TestCase):
 
     def test_no_loop(self) -> None:
         """Right after a compaction there is never another one, whatever it could free."""
-        for seed in range(60):
+        for seed in turns.share(range(60), 4):
             session = Sessions(seed).grow(turns=12)
             high = measure(session).total // 6
             first = plan_compaction(session, budget(high), measure(session))
@@ -133,7 +136,7 @@ class Laws(unittest.TestCase):
 
     def test_what_a_person_asks_for_is_done_whatever_the_size(self) -> None:
         """Far below every watermark; again and again, until nothing more can go."""
-        for seed in range(60):
+        for seed in turns.share(range(60), 4):
             maker = Sessions(seed, preview_chars=100)
             session = maker.grow(turns=6)
             maker.say("assistant", "the answer " * 200)
@@ -153,13 +156,13 @@ class Laws(unittest.TestCase):
                 self.assertEqual((session["messages"], found.record["ops"]), (kept, 0))
                 self.stable_prefix(maker, view(session))
 
-    def test_five_hundred_turns(self) -> None:
+    def test_many_turns(self) -> None:
         """Prefix breaks are rare, what is recorded is true, and no request is too large."""
         maker = Sessions(1)
         session, plan = maker.session, budget(6_000, 8_000)
         breaks = 0
         previous: list[str] = []
-        for turn in range(500):
+        for turn in range(200):
             maker.turn()
             maker.say("user", "go on")
             now = measure_request(Request(session), "m", EXACT)
@@ -177,7 +180,7 @@ class Laws(unittest.TestCase):
                 breaks += texts[: len(previous)] != previous
                 previous = texts
             maker.say("assistant", "ok")
-        self.assertLess(breaks, 100)  # of 125 times looked
+        self.assertLess(breaks, 40)  # of 50 times looked
         self.assertLess(len(json.dumps(view(session))), 45_000)
 
 
@@ -409,13 +412,13 @@ class Cases(unittest.TestCase):
 
     def test_kept_for_so_many_answers_from_when_the_model_says_so(self) -> None:
         for late in (0, 4):  # answers between the result and the model's word
-            for turns, after, stays in ((1, 0, True), (1, 1, False), (3, 2, True), (3, 3, False)):
-                with self.subTest(late=late, turns=turns, after=after):
+            for answers, after, stays in ((1, 0, True), (1, 1, False), (3, 2, True), (3, 3, False)):
+                with self.subTest(late=late, answers=answers, after=after):
                     maker = self.retaining()
                     for _ in range(late):
                         maker.say("user", "and?")
                         maker.say("assistant", "so")
-                    self.say_retain(maker, {"action": "keep", "turns": turns})
+                    self.say_retain(maker, {"action": "keep", "turns": answers})
                     for _ in range(after):
                         maker.say("assistant", "so")
                         maker.say("user", "and?")

@@ -18,6 +18,7 @@ from server.models.text_tools import history
 from server.models.text_tools.marked_calls import rescue
 from server.models.text_tools.parser import JsonReply, TagScanner
 
+from ..tooling import turns
 from .fakes import check_brackets, message, options, provider, said, tool
 
 VECTORS: list[dict[str, Any]] = json.loads(
@@ -81,7 +82,7 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
     """Byte by byte, then at every place (small streams) or at random ones."""
     yield [data[i : i + 1] for i in range(len(data))]
     if len(data) <= SMALL:
-        for place in range(1, len(data)):
+        for place in turns.share(range(1, len(data)), 4):
             yield [data[:place], data[place:]]
     seed = random.Random(len(data))
     for _ in range(20):

@@ -31,6 +31,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.chaos.test_simulator",
     "tests.chaos.test_soak",
     "tests.chaos.test_unwritable",
+    "tests.context.test_compact",
     "tests.interop.test_first_start",
     "tests.interop.test_frameworks",
     "tests.interop.test_mcp",
@@ -40,7 +41,11 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.interop.test_pyz",
     "tests.interop.test_release",
     "tests.interop.test_small_model",
+    "tests.models.test_chat_decoder",
     "tests.protocols.test_folders",
+    "tests.session.test_sanitize",
+    "tests.test_costs",
+    "tests.test_growth",
     "tests.tooling.test_interrupted",
 )
 

@@ -57,6 +57,8 @@ class Shares(unittest.TestCase):
     def test_without_a_turn_all_is_played(self) -> None:
         with turn(None):
             self.assertEqual(turns.share("abcdef", 3), list("abcdef"))
+        with turn(5):
+            self.assertEqual(turns.share("", 3), [])
 
     def test_each_test_of_a_class_is_played_in_one_turn(self) -> None:
         played: list[str] = []

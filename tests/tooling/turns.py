@@ -28,7 +28,9 @@ def whole() -> bool:
 def share(rows: Iterable[Row], parts: int) -> list[Row]:
     """Return each `parts`-th row, beginning with one that the turn chooses."""
     found = list(rows)
-    return found if whole() else found[int(os.environ[TURN]) % min(parts, len(found)) :: parts]
+    if whole() or not found:
+        return found
+    return found[int(os.environ[TURN]) % min(parts, len(found)) :: parts]
 
 
 def tests(parts: int) -> Callable[[type[Case]], type[Case]]:
