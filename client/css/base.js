@@ -183,9 +183,9 @@ yaa.define('css/base', ['ui/dom'], ({ css }) => css`
   /* under 16 px iOS zooms the page on focus, and leaves it so */
   @media (pointer: coarse) {
     input, textarea, select { font-size: max(1rem, 16px); }
-    :is(.ask, .all-bar, .handed, dialog, .toast, .top, .note, .status-line, .call-edits) .button, .top-title, .composer-bar :is(button, select), :is(.menu, .mention) :is(button, [role="option"]) { min-block-size: 2.75rem; }
-    :is(.ask, dialog, .toast, .call-edits) .button.square, :is(.top, .composer-bar) .button, .files-place { min-inline-size: 2.75rem; }
-    .message-actions .button { min-inline-size: 2.75rem; min-block-size: 2.75rem; margin-block: -0.5rem; } /* in a line that is no taller */
+    :is(button, summary, select, .button, .input, .check, [role="option"]):not(.link, .cite, .note-link) { min-block-size: 2.75rem; } /* a finger; links stand in a text */
+    .button, .composer-bar .select, .files-place { min-inline-size: 2.75rem; }
+    .message-actions .button { margin-block: -0.5rem; } /* in a line that is no taller */
   }
   @media (prefers-reduced-motion: reduce) {
     *, *::before, *::after {

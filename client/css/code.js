@@ -14,10 +14,6 @@ yaa.define('css/code', ['ui/dom'], ({ css }) => css`
     background: none; font-size: var(--t1); color: var(--ink-2); cursor: pointer;
   }
   .code-more:hover { background: var(--hover); }
-  @media (pointer: coarse) {
-    .code-more, .code-bar .button { min-block-size: 2.75rem; }
-    .code-bar .button { min-inline-size: 2.75rem; }
-  }
   @media print {
     .code[data-folded] pre { max-block-size: none; }
     .code-more { display: none; }

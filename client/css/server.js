@@ -42,7 +42,4 @@ yaa.define('css/server', ['ui/dom'], ({ css }) => css`
   .connect-card { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); }
   .connect-card > h3 { font-size: var(--t5); }
 }
-@layer overrides {
-  @media (pointer: coarse) { .connect-card .button, .host .button, .connect .button { min-block-size: 2.75rem; } }
-}
 `)

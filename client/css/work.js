@@ -50,6 +50,5 @@ yaa.define('css/work', ['ui/dom'], ({ css }) => css`
   .working[data-for]::after { content: attr(data-for); font-size: var(--t2); color: var(--ink-3); margin-inline-start: var(--s2); font-variant-numeric: tabular-nums; }
 
   [data-tone="bad"] > details > .tool-line .tool-gist { color: var(--bad); font-weight: 550; }
-  @media (pointer: coarse) { .work-line, .plan > summary { min-block-size: 2.75rem; } }
 }
 `)

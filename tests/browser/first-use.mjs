@@ -8,6 +8,19 @@ import { watchMoves } from "./layout-shift.mjs";
 await main(async (walk, job) => {
   const { page } = walk;
   const moves = await watchMoves(page);
+  /** What can be pressed on the screen and is too small for a finger. Links in a text are as tall as its lines. */
+  const small = async (screen) => {
+    const all = await page.evaluate(() => {
+      const root = document.querySelector("dialog[open], .menu:popover-open") ?? document;
+      const pressed = [...root.querySelectorAll("button, select, summary, .button, .input, .check, [role=option]")];
+      return pressed.filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest(".link, .cite, .note-link, .skip, .sr-only")).map((one) => {
+        const { width, height } = one.getBoundingClientRect();
+        return [one.ariaLabel ?? one.textContent.trim().slice(0, 40), Math.ceil(width), Math.ceil(height)];
+      }).filter(([, width, height]) => height < 44 || width < 44);
+    });
+    if (all.length) throw new Error(`${screen}: ${JSON.stringify(all)}`);
+  };
+
   /** All that comes late is there, and nothing that could be pressed before has moved. */
   const stands = async () => {
     await walk.sees(".connect-card", "Paste a key");
@@ -92,9 +105,31 @@ await main(async (walk, job) => {
     await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true }); // in Chromium the page is loaded again
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
     await walk.shot("4-phone");
+    const isTouch = await page.evaluate(() => matchMedia("(pointer: coarse)").matches); // Firefox's protocol cannot make it so
+    if (isTouch) await small("the thread");
     await page.goto("about:blank");
     await page.goto(job.url.split("#")[0]);
     await stands();
+    if (isTouch) {
+      await small("the first screen");
+      await page.click(".top > button");
+      await page.waitForSelector(".app[data-drawer=open]");
+      await small("the sessions");
+      await page.click(".scrim", { offset: { x: 380, y: 400 } });
+      await page.waitForSelector(".app[data-drawer=closed]");
+      await page.click(".top-meter > button[aria-haspopup=menu]");
+      await page.waitForSelector(".menu:popover-open button");
+      await small("the menu");
+      await page.keyboard.press("Escape");
+      for (const tab of ["model", "tools", "storage", "host"]) {
+        await page.evaluate((name) => yaa.use("ui/commands").context().actions.openSettings(name), tab);
+        await page.waitForSelector(`dialog[open] [data-tab=${tab}][aria-selected=true]`);
+        await small(`the settings, ${tab}`);
+        await walk.shot(`4-phone-${tab}`);
+        await page.keyboard.press("Escape");
+        await page.waitForSelector("dialog[open]", { hidden: true });
+      }
+    }
     await page.setViewport({ width: 1280, height: 800 });
   });
 
