@@ -39,9 +39,13 @@ await main(async (walk, job) => {
   });
 
   await walk.step("what failed waits for nobody", async () => {
-    const failed = said("failed", [user], { status: "interrupted", interrupts: [{ id: "i1", reason: "model_error", message: "429 Too many requests" }] });
+    const failed = said("failed", [user], { status: "interrupted", interrupts: [{ id: "i1", reason: "model_error", code: "upstream_auth", message: "401 Unauthorized" }] });
     await put(page, failed, said("well", [user, { id: "a1", role: "assistant", content: "Yes." }]));
-    await walk.sees(".ask", "429 Too many requests");
+    await walk.sees(".ask", "401 Unauthorized");
+    await walk.press("Change the key", ".ask button");
+    await page.waitForSelector("dialog[open] [role=tab][aria-selected=true][data-tab=host]");
+    await walk.press("Close", "dialog[open] button");
+    await page.waitForSelector("dialog[open]", { hidden: true });
     await page.waitForSelector(".desk-button", { hidden: true });
     expect(await page.$$eval(".side .row-mark .dot.warn, .chip", (all) => all.length), 0, "marks of what waits");
     await put(page, asking("waits", "shell", { command: "true" }));

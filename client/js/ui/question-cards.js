@@ -170,7 +170,7 @@ yaa.define('ui/question-cards', [
   function modelError(interrupt, answer, _call, does) {
     const actions = h('div.ask-actions', null,
       button('fail.retry', '.primary', () => answer({ retry: true })), button('limit.stop', '.ghost', () => answer({ retry: false })),
-      h('span.end', null, button('model.change', '.ghost', does.chooseModel)))
+      h('span.end', null, interrupt.code === 'upstream_auth' ? button('model.key', '.ghost', does.changeKey) : null, button('model.change', '.ghost', does.chooseModel)))
     return { icon: 'alert', title: t('model.title'), text: interrupt.message, content: [actions] }
   }
 

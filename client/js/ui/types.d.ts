@@ -140,6 +140,7 @@ export interface Asking {
   largest?(interrupt: any, again: () => void): Promise<any>
   limits(): void
   chooseModel(): void
+  changeKey(): void
   costUnit(): string
   /** Are other questions of the open session unanswered? */ others(): boolean
   api(): Api
