@@ -250,14 +250,17 @@ def serve(descriptor: int) -> None:
             text, descriptors, _, _ = socket.recv_fds(asked, REQUEST_BYTES, 4)
             if not text:
                 return
+            about = json.loads(text)
             pid = os.fork()
             if not pid:
+                if about["new_session"]:  # before anybody knows the pid, and may signal its group
+                    os.setsid()
+                asked.send(str(os.getpid()).encode())
                 break
             *streams, statuses[pid] = descriptors
             for each in streams:
                 os.close(each)
-            asked.send(str(pid).encode())
-    _become(json.loads(text), descriptors)
+    _become(about, descriptors)
 
 
 def _reap(statuses: dict[int, int]) -> None:
@@ -276,8 +279,6 @@ def _become(about: dict[str, Any], descriptors: list[int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    if about["new_session"]:
-        os.setsid()
     for number, each in enumerate(descriptors[:3]):
         os.dup2(each, number)
     os.closerange(3, 1 + max(int(each.name) for each in Path("/proc/self/fd").iterdir()))

@@ -63,6 +63,19 @@ class Fork(unittest.TestCase):
                 forked = forks.run(command, variables, give, timeout=seconds(30))
                 self.assertEqual((forked.returncode, forked.stdout, forked.stderr), expected)
 
+    def test_its_variables_and_its_session_are_its_own(self) -> None:
+        for number in range(3):
+            process = forks.Fork([*SERVER, "run"], self.env, keep_input=True, new_session=True)
+            self.assertEqual(os.getsid(process.pid), process.pid)  # at once: it may be signalled
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(b"", seconds(30))
+            self.assertEqual(process.returncode, -signal.SIGKILL, number)
+        os.environ["YAA_PORT"] = "x"  # of this one, when the process that forks began
+        self.addCleanup(os.environ.pop, "YAA_PORT")
+        forks.use()
+        done = forks.run([*SERVER, "--check"], self.env, timeout=seconds(30))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_it_is_waited_for_and_ended_by_signals(self) -> None:
         for number in (signal.SIGKILL, signal.SIGTERM):
             process = forks.Fork([*SERVER, "run"], self.env, keep_input=True)
