@@ -18,6 +18,7 @@ await main(async (walk, job) => {
     await page.reload();
     await walk.sees(".ask", "Allow shell?");
     await walk.press("Edit arguments", ".ask button");
+    await page.waitForSelector(".ask .value-field input");
     const fonts = await page.$$eval(".ask .value-field input, .ask .args dt", (all) => all.map((one) => getComputedStyle(one).fontFamily));
     if (new Set(fonts).size !== 1) throw new Error(`code is not edited in its own font: ${fonts}`);
     await walk.write(".ask .value-field input", "echo two");

@@ -10,7 +10,11 @@ const ANSWER = "article.message[data-role=assistant]";
 await main(async (walk, job) => {
   const { page } = walk;
   /** Presses a button below the answer, once they are drawn. */
-  const act = async (name) => (await page.waitForSelector(`${ANSWER} .message-actions:not([hidden]) [aria-label="${name}"]`, { visible: true })).click();
+  const act = async (name) => {
+    const css = `${ANSWER} .message-actions:not([hidden]) [aria-label="${name}"]`;
+    await page.waitForSelector(css, { visible: true });
+    await page.click(css);
+  };
 
   await walk.step("a call and an answer", async () => {
     await page.goto(job.url);

@@ -37,6 +37,23 @@ await main(async (walk, job) => {
     ].map((text) => /image-alt|color-contrast/.exec(text)?.[0] ?? text);
     if (told.join() !== ",image-alt,,color-contrast,") throw new Error(told.join("\n"));
   });
+  await walk.step("a press lands where it is aimed, or nowhere", async (page) => {
+    const told = async (does) => {
+      const failed = await does().then(() => "", ({ message }) => message);
+      return [failed, await page.evaluate(() => globalThis.pressed.splice(0).join())];
+    };
+    await page.evaluate(moving);
+    const still = await told(() => walk.press("Wanted"));
+    await page.evaluate(() => (globalThis.moves = 1));
+    const once = await told(() => walk.press("Wanted"));
+    await page.evaluate(() => (globalThis.moves = 100));
+    const always = await told(() => page.click("#wanted"));
+    await page.evaluate(() => (globalThis.moves = 0, document.querySelector("#cover").hidden = false));
+    page.setDefaultTimeout(1000);
+    const covered = await told(() => walk.press("Wanted"));
+    const none = await told(() => page.click("#nowhere"));
+    return { told: [still, once, always, covered, none] };
+  });
   await walk.step("what others left", async (page) => {
     const others = await page.evaluate(() => Object.values(localStorage));
     await page.evaluate((label) => localStorage.setItem("walk", label), job.label);
@@ -44,3 +61,20 @@ await main(async (walk, job) => {
   });
   await walk.shot("selftest");
 });
+
+/** In the page: a button, with another below it, from which it moves away when the pointer comes, and a cover. */
+function moving() {
+  document.body.innerHTML = `
+    <button id="below" style="position: fixed; left: 50px; top: 50px; width: 100px; height: 40px">Below</button>
+    <button id="wanted" style="position: fixed; left: 50px; top: 50px; width: 100px; height: 40px">Wanted</button>
+    <div id="cover" hidden style="position: fixed; inset: 0">Wait</div>`;
+  globalThis.pressed = [];
+  globalThis.moves = 0;
+  for (const kind of ["pointerdown", "click"]) addEventListener(kind, ({ target }) => globalThis.pressed.push(target.id));
+  const wanted = document.querySelector("#wanted");
+  addEventListener("pointermove", ({ target }) => {
+    if (target !== wanted || globalThis.moves-- <= 0) return;
+    document.querySelector("#below").style.top = wanted.style.top;
+    wanted.style.top = `${(parseInt(wanted.style.top) + 60) % 600}px`;
+  });
+}

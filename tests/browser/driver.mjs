@@ -8,6 +8,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { hover, press } from "./press.mjs";
 
 /** What the test says: jobs, and the answers to what their walks ask for. */
 export const input = createInterface({ input: process.stdin });
@@ -17,6 +18,7 @@ export const lines = input[Symbol.asyncIterator]();
 export let PATIENCE_MS = 40_000;
 
 const COMPOSER = "form.composer textarea";
+const ANSWERS = "article.message[data-role=assistant]";
 
 /**
  * A page reloads itself, and is loaded. Firefox's own command fails where a frame is just being loaded, such as that which
@@ -30,6 +32,44 @@ async function reloadByItself(page) {
   await page.waitForFunction(() => !globalThis.isBeforeReload && document.readyState === "complete");
 }
 
+/**
+ * A page whose presses land where they are aimed (press.mjs), whose fields are written in at once, but for the last letter,
+ * and which is looked at when what is looked at is there.
+ */
+function withAim(page) {
+  const { $eval: read, focus } = page;
+  page.$eval = async (css, ...rest) => {
+    await page.waitForSelector(css);
+    return read.call(page, css, ...rest);
+  };
+  page.focus = async (css) => {
+    await page.waitForSelector(css);
+    return focus.call(page, css);
+  };
+  page.click = (css, options) => press(page, { css }, options);
+  page.hover = (css) => hover(page, { css });
+  const { type } = page;
+  page.type = async (css, words, options) => {
+    if (options?.delay) return type.call(page, css, words, options);
+    await page.waitForFunction((one) => {
+      const field = document.querySelector(one);
+      field?.focus();
+      return field && document.activeElement === field;
+    }, {}, css);
+    await write(page, words);
+  };
+  return page;
+}
+
+/** Writes where the focus is: the last character by its key, what is before it at once, as each key has the page laid out. */
+async function write(page, words) {
+  const last = [...words].at(-1) ?? "";
+  const before = words.slice(0, words.length - last.length);
+  // A key of a line may do something.
+  const isAtOnce = !before.includes("\n") && (await page.evaluate((text) => document.execCommand("insertText", false, text), before));
+  await page.keyboard.type(isAtOnce ? last : words);
+}
+
 class Walk {
   /** @type {{step: string, text: string}[]} */
   complaints = [];
@@ -41,7 +81,8 @@ class Walk {
 
   /** A fresh tab, watched from its first moment. */
   async newPage() {
-    const page = (this.page = await this.context.newPage());
+    const opened = await this.context.newPage();
+    const page = (this.page = this.job.aimed ? withAim(opened) : opened);
     page.setDefaultTimeout(PATIENCE_MS);
     page.on("console", (message) => {
       if (message.type() === "error") this.#complain(`${message.text()} ${message.location()?.url ?? ""}`);
@@ -57,6 +98,7 @@ class Walk {
         return on.call(page, kind, ...rest);
       };
     }
+    if (!this.job.worker) await page.evaluateOnNewDocument(() => { delete Navigator.prototype.serviceWorker; });
     // When a person could begin to type: the first frame that shows an enabled field.
     await page.evaluateOnNewDocument(() => {
       const look = () => {
@@ -121,10 +163,11 @@ class Walk {
     });
   }
 
-  /** A picture for people, in the folder of the job: Firefox takes some seconds for each, and only for what went wrong. */
+  /** A picture for people, in the folder of the job: of what went wrong, and where they are asked for, of Chromium; Firefox takes some seconds for each. */
   async shot(name) {
     await this.rest();
-    if (this.job.browser !== "chromium" && !name.startsWith("failed")) return;
+    const isShot = this.job.browser === "chromium" && (this.job.shoots || !this.job.aimed);
+    if (!isShot && !name.startsWith("failed")) return;
     const path = join(this.job.shots, `${this.job.label}-${name}.png`);
     await this.page.screenshot({ path });
   }
@@ -143,8 +186,9 @@ class Walk {
     );
   }
 
-  /** Presses the first visible button (or what the selector names) that says these words, when it is where it was a moment ago. */
+  /** Presses the first visible button (or what the selector names) that says these words. */
   async press(words, selector = "button") {
+    if (this.job.aimed) return press(this.page, { css: selector, words });
     const handle = await this.page.waitForFunction(
       async (css, wanted) => {
         const found = [...document.querySelectorAll(css)].find((el) => {
@@ -162,7 +206,7 @@ class Walk {
       selector,
       words,
     );
-    await handle.asElement().click();
+    return handle.asElement().click();
   }
 
   /** Holds files over an element until the page takes them, then lets go; each is [name, text, whether the text is base64]. */
@@ -199,31 +243,29 @@ class Walk {
     await this.page.keyboard.press("Tab");
   }
 
-  /** Writes where the focus is: the last character by its key, what is before it at once, as each key has the page laid out. */
+  /** Writes where the focus is. */
   async type(words) {
-    const last = [...words].at(-1) ?? "";
-    const before = words.slice(0, words.length - last.length);
-    // A key of a line may do something.
-    const isAtOnce = !before.includes("\n") && (await this.page.evaluate((text) => document.execCommand("insertText", false, text), before));
-    await this.page.keyboard.type(isAtOnce ? last : words);
+    await write(this.page, words);
   }
 
   /** Asks the model from the field, as a person does. */
   async send(words) {
     await this.page.click(COMPOSER);
     await this.type(words);
+    if (this.job.aimed) await this.page.evaluate((css) => document.querySelectorAll(css).forEach((one) => { one.isBeforeSend = true; }), ANSWERS);
     await this.page.keyboard.press("Enter");
   }
 
-  /** Waits until the last answer has these words, and nothing is running. */
+  /** Waits until the last answer, which was not there when something was sent, has these words, and nothing is running. */
   async says(words) {
     await this.page.waitForFunction(
-      (wanted) => {
-        const last = [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1);
-        return !document.querySelector(".feed[aria-busy=true]") && last?.innerText.includes(wanted);
+      (wanted, css) => {
+        const last = [...document.querySelectorAll(css)].at(-1);
+        return !document.querySelector(".feed[aria-busy=true]") && last && !last.isBeforeSend && last.innerText.includes(wanted);
       },
       {},
       words,
+      ANSWERS,
     );
   }
 

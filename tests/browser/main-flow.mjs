@@ -171,17 +171,6 @@ await main(async (walk, job) => {
     if (await asked !== "beforeunload") throw new Error("it was not asked");
     walk.stays = false;
   });
-
-  await walk.step("type at once", async () => {
-    const times = [];
-    for (let round = 0; round < 3; round += 1) {
-      await page.goto("about:blank");
-      await page.goto(job.url.split("#")[0]);
-      await page.waitForFunction(() => globalThis.typableMs > 0);
-      times.push(await page.evaluate(() => globalThis.typableMs));
-    }
-    return { typable_ms: Math.round(Math.min(...times)) };
-  });
 });
 
 /** From disk the page knows no server: it is told in the settings, and told to keep the key. */

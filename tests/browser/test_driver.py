@@ -19,7 +19,9 @@ class Driver(walks.Both):
         pages = ("", "#broken", "#loud")
         named = [f"{step} {page}" for page in pages for step in steps]
         found = "what is wrong for some is found, in parts that were clean before too"
-        self.assertEqual(list(walked.steps), [*named, found, "what others left"])
+        lands = "a press lands where it is aimed, or nowhere"
+        self.assertEqual(list(walked.steps), [*named, found, lands, "what others left"])
+        self.check_presses(browser, walked.steps[lands]["told"])
         for page in pages:
             self.assertGreater(walked.steps[f"open {page}"]["typable_ms"], 0)
         # each in the step it came with; a good page has none
@@ -34,6 +36,19 @@ class Driver(walks.Both):
         first, second = (one.steps["what others left"] for one in (walked, again))
         self.assertEqual((first["others"], second["others"]), ([], []))
         self.assertEqual(first["browser"], second["browser"], "one browser serves both")
+
+    def check_presses(self, browser: str, told: list[list[str]]) -> None:
+        """What is not pressed hears of nothing; what cannot be pressed fails by its name."""
+        still, once, always, covered, none = told
+        self.assertNotIn("below", str([heard for _, heard in told]))
+        self.assertEqual(still, ["", "wanted,wanted"])
+        self.assertEqual(once, ["", "wanted,wanted"])
+        if browser == "chromium":  # Firefox presses before the page is told that the pointer came
+            self.assertIn("moves away when it is pressed: the presses landed on", always[0])
+            self.assertEqual(always[1], "")
+        self.assertIn('"Wanted" cannot be pressed: it is covered by <div id="cover"', covered[0])
+        self.assertEqual(covered[1], "")
+        self.assertEqual(none, ['"#nowhere" cannot be pressed: there is none', ""])
 
     @tools.needs(*walks.NEEDED, tools.browser("chromium"))
     def test_after_one_that_failed_comes_another_browser(self) -> None:

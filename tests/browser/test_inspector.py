@@ -1,7 +1,4 @@
-"""What there is to see of a run, in two browsers: pictures, gauge, inspector, slider, desk.
-
-Pictures of the way are in .cache/tests/screenshots, for looking at.
-"""
+"""What there is to see of a run, in two browsers: pictures, gauge, inspector, slider, desk."""
 
 from __future__ import annotations
 
