@@ -335,14 +335,12 @@ class Denied(Case):
 
 
 class Variables(Case):
-    agents = tempfile.TemporaryDirectory()
-
     @classmethod
     def setUpClass(cls) -> None:
-        cls.addClassCleanup(cls.agents.cleanup)
-        (Path(cls.agents.name) / "outside.json").write_text(AGENTS["demoPlain"])
+        agents = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        (agents / "outside.json").write_text(AGENTS["demoPlain"])
         cls.env = {
-            "AGENT_EXTERNAL_DIR": cls.agents.name,
+            "AGENT_EXTERNAL_DIR": str(agents),
             "AGENT_REFRESH_INTERVAL_MS": "10000",
             "AGENT_LLM_INTERACTION_LOG_MASK_SENSITIVE": "false",
             "MEMORY_CHAT_K": "2",
