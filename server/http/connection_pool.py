@@ -131,6 +131,11 @@ class ClientExchange:
             self._timeouts = replace(self._timeouts, idle=seconds)
             self._watch()
 
+    def failure(self) -> ClientError:
+        """Return the error to raise: `error` itself would keep the frames that it passes."""
+        assert self.error is not None
+        return ClientError(self.error.kind, self.error.message)
+
     def abort(self, error: ClientError) -> None:
         """Fail with `error` and close the socket at once, unless complete or released."""
         if not self.done and self.error is None and not self._discard:

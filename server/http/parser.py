@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Literal, NamedTuple, TypeVar
 
@@ -472,13 +472,13 @@ def _locate(method: str, target: str, fields: dict[str, str], version: str) -> t
 class Body:
     """One message body, decoded piece by piece. Call `pull` after each feed of the buffer."""
 
-    __slots__ = ("_buffer", "_error", "_limits", "_pieces", "_steps", "done", "size")
+    __slots__ = ("_buffer", "_refusal", "_limits", "_pieces", "_steps", "done", "size")
 
     def __init__(self, buffer: Buffer, framing: Framing, limits: MessageLimits) -> None:
         self._buffer = buffer
         self._limits = limits
         self._pieces: list[bytes | bytearray] = []
-        self._error: ProtocolError | None = None
+        self._refusal: Callable[[], ProtocolError] | None = None
         self.size = 0  # bytes announced or read so far
         self.done = False
         if framing.kind == "chunked":
@@ -494,14 +494,15 @@ class Body:
         Raises ProtocolError, the same on each further call: 413 if the announced or received size
         exceeds `limits.body`, 400 for bad framing, TruncatedError if the peer closed too early.
         """
-        if self._error is not None:
-            raise self._error  # resuming the generator after an error would look like the end
+        if self._refusal is not None:
+            raise self._refusal()  # resuming the generator after an error would look like the end
         try:
             next(self._steps)
         except StopIteration:
             self.done = True
         except ProtocolError as error:
-            self._error = error
+            # Kept itself, it would keep all that waits for this body, until a garbage collection.
+            self._refusal = partial(type(error), str(error), error.status)
             raise
         pieces = self._pieces
         if not pieces:

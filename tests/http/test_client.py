@@ -116,6 +116,32 @@ class Answers(Case):
             gc.collect()
             self.assertIsNone(document())
 
+    async def test_a_cut_answer_is_freed_without_the_collector(self) -> None:
+        class Document:
+            """What waits for the answer."""
+
+        async def one_run(url: str) -> weakref.ref[Any]:
+            document = Document()
+            try:  # assertRaises would free the frames
+                await fetch(self.client, url)
+            except ClientError:
+                return weakref.ref(document)
+            raise AssertionError("it is an answer")
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for cut in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", b"what\r\n\r\n"):
+
+            async def script(peer: Peer, cut: bytes = cut) -> None:
+                await peer.send(cut)
+                peer.writer.close()
+
+            with self.subTest(cut=cut):
+                async with serving(script) as server:
+                    document = await asyncio.create_task(one_run(server.url))
+                    await asyncio.sleep(0)
+                    self.assertIsNone(document())
+
     async def test_what_was_compressed_unasked(self) -> None:
         """A refusal is one although its words cannot be read."""
         words = b"some words " * 9

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import socket
 import time
 import unittest
+import weakref
 from pathlib import Path
 
 from server.http.connection import ServerLimits
@@ -480,6 +482,36 @@ class Leaving(unittest.IsolatedAsyncioTestCase):
             response, _ = await client.answer()
             self.assertEqual(response.status, 400)
             self.assertIn("closed", str(await soon(failed.get())))
+
+    async def test_a_broken_body_is_freed_without_the_collector(self) -> None:
+        """What is kept until a collection adds up where many clients leave, and nobody waits."""
+
+        class Document:
+            """What a handler has made."""
+
+        ended: asyncio.Queue[weakref.ref[Document]] = asyncio.Queue()
+
+        async def handle(exchange: Exchange) -> None:
+            document = Document()
+            ended.put_nowait(weakref.ref(document))
+            await exchange.body()
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for framing, start in (
+            ("Content-Length: 5", b"hel"),
+            ("Content-Length: 5", b""),
+            ("Transfer-Encoding: chunked", b"5\r\nhel"),
+            ("Transfer-Encoding: chunked", b"what\r\n"),
+            ("Content-Length: 500000000", b""),
+        ):
+            with self.subTest(framing=framing, start=start):
+                async with serving(handle) as server, connected(server) as client:
+                    await client.send(request("POST", "/", framing) + start)
+                    client.writer.write_eof()
+                    self.assertIn((await client.answer())[0].status, (400, 413))
+                    document = await soon(ended.get())
+                self.assertIsNone(document())
 
     async def test_half_closed_still_gets_a_quick_answer(self) -> None:
         async with serving() as server, connected(server) as client:
