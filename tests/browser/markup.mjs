@@ -128,6 +128,13 @@ await main(async (walk, job) => {
     await walk.shot("1-markup");
   });
 
+  await walk.step("the columns of a table go in the direction of its words", async () => {
+    await show("rtl", "| الاسم | العمر |\n|---|---|\n| سلمى | ٣٠ |\n\n| name | age |\n|---|---|\n| Ann | 30 |\n");
+    await page.waitForFunction(() => document.querySelectorAll(".prose table").length === 2);
+    const ways = await page.$$eval(".prose table", (all) => all.map((one) => getComputedStyle(one).direction).join());
+    if (ways !== "rtl,ltr") throw new Error(ways);
+  });
+
   await walk.step("colours of a terminal are colours in a block of code", async () => {
     await show("ansi", "```\n\u001b[1mbold\u001b[0m \u001b[31mfailed\u001b[0m 3 \u001b[32mpassed\u001b[0m\n```\n");
     await page.waitForSelector(".code-ansi-red");

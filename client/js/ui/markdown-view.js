@@ -94,7 +94,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
       case 'footnote': return h('p.footnote', { 'data-note': node.n, tabIndex: -1 })
       case 'list': return h(node.ordered ? 'ol' : 'ul', { dir: 'auto', start: node.ordered ? node.start : null })
       case 'item': return h(node.checked === null ? 'li' : 'li.task')
-      case 'table': return h('div.table', { tabIndex: 0 })
+      case 'table': return h('div.table', { dir: 'auto', tabIndex: 0 })
       case 'head': return h(node.align ? `th.${node.align}` : 'th', { scope: 'col' })
       case 'cell': return h(node.align ? `td.${node.align}` : 'td')
       case 'rule': return h('hr')
