@@ -298,7 +298,7 @@ class Response:
                     for piece in self._inflate(exchange.take()):
                         yield piece
                 elif exchange.error is not None:
-                    raise exchange.failure()
+                    raise ClientError(exchange.error.kind, exchange.error.message)
                 elif exchange.done:
                     self._check_end()
                     return
@@ -490,7 +490,7 @@ class Client:
             return False
         if may_be_stale and exchange.error.kind == "closed" and not exchange.touched:
             return True
-        raise exchange.failure()
+        raise ClientError(exchange.error.kind, exchange.error.message)
 
     # -- connecting -------------------------------------------------------------------------------
 

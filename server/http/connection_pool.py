@@ -78,7 +78,7 @@ class ClientExchange:
         self.pieces: list[bytes] = []
         self.pending = 0  # bytes in pieces
         self.done = False
-        self.error: ClientError | None = None
+        self.error: ClientError | None = None  # never raised: it would keep the frames it passes
         self.touched = False  # at least one byte of the response has arrived
         self.head: ResponseHead | None = None
         self._method, self._limits, self._timeouts = method, limits, timeouts
@@ -130,11 +130,6 @@ class ClientExchange:
         if not self.done and self.error is None:
             self._timeouts = replace(self._timeouts, idle=seconds)
             self._watch()
-
-    def failure(self) -> ClientError:
-        """Return the error to raise: `error` itself would keep the frames that it passes."""
-        assert self.error is not None
-        return ClientError(self.error.kind, self.error.message)
 
     def abort(self, error: ClientError) -> None:
         """Fail with `error` and close the socket at once, unless complete or released."""
