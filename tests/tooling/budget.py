@@ -2,7 +2,8 @@
 
 A run divides what a lane took by `dearness`, measured as its jobs begin: what a second is worth
 differs by machine, and on one that is busy by the minute. A lane over its budget is named in the
-account; one that took `FAR` times as much has failed. `--lower-budget` writes what is less.
+account, and fails nothing: what other work on the machine costs is not known well enough to refuse
+a commit for it. `--lower-budget` writes what is less.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from .patience import STEPS, USUAL_S
 from .report import Outcome
 
 FILE = Path(__file__).with_name("budget.json")
-FAR = 2.0
 ROOM = 1.1  # above what was measured
 
 
@@ -43,15 +43,13 @@ def read(file: Path = FILE) -> dict[str, float]:
 
 
 def judge(outcomes: Iterable[Outcome], table: dict[str, float]) -> list[str]:
-    """What to say of each lane that has a budget. One that took far more gets a failure."""
+    """What to say of each lane that has a budget."""
     lines = []
     for outcome in outcomes:
         if (limit := table.get(outcome.lane)) is None:
             continue
         took = cost(outcome)
         line = f"{outcome.lane}: {took:.0f} s of an idle machine, its budget is {limit:.0f}"
-        if took > limit * FAR:
-            outcome.failures.append(f"{line}: at most {FAR:g} times that is let pass")
         lines.append(line + (": OVER IT" if took > limit else ""))
     return lines
 

@@ -15,18 +15,17 @@ def took(cpu_s: float, *dearness: float) -> Outcome:
 
 
 class Budget(unittest.TestCase):
-    def test_a_lane_over_its_budget_is_named_and_far_over_it_fails(self) -> None:
-        for outcome, word, failed in (
-            (took(99.0), "", 0),
-            (took(101.0), "OVER IT", 0),
-            (took(201.0), "OVER IT", 1),
-            (took(201.0, 1.0, 2.5, 9.0), "", 0),  # each second was worth less than half of one
-            (took(60.0, 0.5), "OVER IT", 0),
+    def test_a_lane_over_its_budget_is_named(self) -> None:
+        for outcome, word in (
+            (took(99.0), ""),
+            (took(101.0), "OVER IT"),
+            (took(201.0, 1.0, 2.5, 9.0), ""),  # each second was worth less than half of one
+            (took(60.0, 0.5), "OVER IT"),
         ):
             with self.subTest(cpu_s=outcome.cpu_s, dearness=outcome.dearness):
                 (line,) = budget.judge([outcome, Outcome("other", 1, cpu_s=999.0)], {"unit": 100.0})
                 self.assertEqual("OVER IT" if line.endswith("OVER IT") else "", word)
-                self.assertEqual(len(outcome.failures), failed)
+                self.assertEqual(outcome.failures, [])
 
     def test_it_only_falls(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
