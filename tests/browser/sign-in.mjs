@@ -25,16 +25,27 @@ await main(async (walk, job) => {
     await walk.press(words, `${DIALOG} button`);
     await page.waitForFunction((css) => !document.querySelector(css), {}, DIALOG);
   };
-  // Firefox goes to no about:blank while a worker comes or goes; Chromium keeps a page that leaves for another site, and its worker
-  const leave = () => page.goto(job.browser === "firefox" ? job.foreign : "about:blank");
+  // Firefox goes nowhere while a worker comes, and to no about:blank while one goes; Chromium keeps a page that leaves for
+  // another site, and its worker.
+  const workerHasCome = () => page.evaluate(async (own) => {
+    if (!location.href.startsWith(own)) return;
+    const { active } = await navigator.serviceWorker.ready;
+    while (active.state !== "activated") await new Promise((done) => { active.addEventListener("statechange", done, { once: true }); });
+  }, job.url);
+  const leave = async () => {
+    if (job.browser !== "firefox") return page.goto("about:blank");
+    await workerHasCome();
+    return page.goto(job.foreign);
+  };
   /** Nothing is kept, as in another browser. */
   const forget = async (worker = false) => {
     await page.goto(job.url);
+    if (job.browser === "firefox") await workerHasCome();
     await page.evaluate(async (stays) => {
       localStorage.clear();
       if (!stays) for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
     }, worker);
-    await leave();
+    await page.goto(job.browser === "firefox" ? job.foreign : "about:blank");
   };
   /** Sign in by a link; where a worker has come meanwhile, the page asks. */
   const signInBy = async (to) => {
