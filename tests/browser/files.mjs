@@ -60,19 +60,6 @@ await main(async (walk, job) => {
     await walk.shot("03-changes");
   });
 
-  await walk.step("a page that was made shows itself", async () => {
-    await order(walk, "Make a page.", "shell", { command: "echo '<h1>Board</h1>' > board.html" });
-    await walk.says("It is done.");
-    await (await page.waitForSelector(".handed button[aria-label='Show: board.html']", { visible: true })).click();
-    await page.waitForSelector(".artifact iframe");
-    await walk.clean("a page beside the thread");
-    await walk.press("Close the preview", ".artifact button");
-    await order(walk, "Drop it.", "shell", { command: "rm board.html" });
-    await walk.says("It is done.");
-    await page.click(".files-button"); // the preview had its place
-    await page.waitForSelector("aside.files .files-tabs");
-  });
-
   await walk.step("a change is allowed by the diff that it would make", async () => {
     await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'main():\n    print("hello")', new: 'main():\n    print("hello, world")' });
     await page.waitForSelector(".ask .approval .diff");

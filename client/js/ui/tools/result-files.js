@@ -45,9 +45,7 @@ yaa.define('ui/tools/result-files', [
     const save = h('button.button.small', { type: 'button', 'aria-label': t('attached.saveFile', { name: label }), onclick: give },
       icon('download'), t('attached.save'))
     const shows = kind === 'text' || (kind === 'picture' && bytes > MAX_PICTURE)
-    const isPage = /\.html?$/i.test(label) && document.querySelector('template[data-group="artifact"]') // a saved page has no frame for it
-    const show = isPage ? h('button.button.small', { type: 'button', 'aria-label': `${t('attached.show')}: ${label}`, onclick: preview }, icon('eye'), t('attached.show'))
-      : shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
+    const show = shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
     const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: escapeControls(path) }, escapeControls(label)), note, show, save)
     const el = h('li', null, row, place)
     /** @type {Promise<Blob | null> | null} */ let coming = null
@@ -72,14 +70,6 @@ yaa.define('ui/tools/result-files', [
     async function give() {
       const blob = await bring(true)
       if (blob) download.blob(label.split(/[\\/]/).at(-1) || 'file', blob)
-    }
-
-    /** As the page that it is, in a frame without rights. */
-    async function preview() {
-      const blob = await bring(true)
-      if (!blob) return
-      await yaa.load('artifact')
-      yaa.use('ui/artifact').show(await blob.text(), 'html')
     }
 
     async function toggle() {
