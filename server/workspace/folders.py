@@ -53,10 +53,8 @@ class Folder:
             text = "is a link or a file since the server started; the owner can restart the server"
             raise Problem("folder_missing", f"The folder {self.name} {text}")
         if self.mode == "read" and tier not in CONFINING:
-            text = (
-                f"The folder {self.name} may only be read, and this server's sandbox (tier {tier})"
-            )
-            text += " cannot keep tools from writing: read needs tier A or B"
+            text = f"The folder {self.name} may only be read, and this server's sandbox (tier"
+            text += f" {tier}) cannot keep tools from writing: read needs tier A or B"
             raise Problem("folder_mode", text)
 
 

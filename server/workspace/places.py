@@ -85,7 +85,8 @@ class Places:
 
     def own(self, owner: str, session_id: str) -> Path:
         """Return the folder of a session."""
-        return self.workspaces / _hash(*([owner] if owner else []), session_id)
+        parts = (owner, session_id) if owner else (session_id,)
+        return self.workspaces / _hash(*parts)
 
     def find(self, owner: str, session_id: str, folder_name: str | None = None) -> Place:
         """Return the workspace of a session: its own, or that of a real folder.
