@@ -12,7 +12,7 @@ const ENDLESS = [`${"Words and words. ".repeat(400)}`, "一段很长的话，中
 
 /** Elements that words may become, with the attributes each may have besides class, title and aria-*. */
 const ALLOWED = {
-  div: ["data-wrap"], p: ["data-note"], h1: [], h2: [], h3: [], h4: [], h5: [], h6: [], blockquote: ["dir", "data-alert"], details: ["open"], summary: [], kbd: [], sub: [], sup: [], ul: ["dir"], ol: ["dir", "start"], li: [], hr: [], br: [],
+  div: ["data-wrap", "dir"], p: ["data-note"], h1: [], h2: [], h3: [], h4: [], h5: [], h6: [], blockquote: ["dir", "data-alert"], details: ["open"], summary: [], kbd: [], sub: [], sup: [], ul: ["dir"], ol: ["dir", "start"], li: [], hr: [], br: [],
   table: [], thead: [], tbody: [], tr: [], th: ["scope"], td: [], pre: [], code: ["translate"], em: [], strong: [], s: [], span: [],
   a: ["href", "target", "rel"], img: ["src", "alt", "loading"], input: ["type", "checked", "disabled"], button: ["type", "hidden"],
   svg: [], use: ["href"],

@@ -57,6 +57,7 @@ await main(async (walk, job) => {
   };
   /** Another site has this page opened; it hides what it can. */
   const fromElsewhere = async (to) => {
+    if (job.browser === "firefox") await workerHasCome();
     await page.goto(job.foreign);
     await page.evaluate((address) => { setTimeout(() => { location.href = address; }); }, to);
     await page.waitForFunction((url) => location.href.startsWith(url), {}, job.url);

@@ -16,6 +16,10 @@ LONGEST_S = 20.0  # for what was written to arrive
 
 class Lines(unittest.TestCase):
     def setUp(self) -> None:
+        self.open_terminal()
+
+    def open_terminal(self) -> None:
+        """Open a terminal in which nothing is on its way."""
         self.keys, theirs = pty.openpty()
         self.addCleanup(os.close, self.keys)
         self.terminal = self.enterContext(os.fdopen(theirs, encoding="utf-8"))
@@ -80,7 +84,8 @@ class Lines(unittest.TestCase):
             ([mark + b"y\n", END.encode()], QUIET_S),
             ([b"y\n"], QUIET_S),
         ):
-            self.pieces, self.waited = list(pieces), []
+            self.open_terminal()
+            self.pieces = list(pieces)
             self.lines().discard()
             with self.subTest(pieces[0][:20]):
                 self.assertEqual(self.waited[-1], last)

@@ -4,6 +4,7 @@ an error within its time, and no other call anything."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import sys
@@ -18,6 +19,7 @@ from server.schema.validate import SchemaError, Validator
 from server.strict_json import dumps
 from server.tools.base import declaration
 from server.tools.mcp.links import Launch, StdioLink
+from server.tools.mcp.peer import LinkError
 from server.tools.mcp.servers import McpServers, McpTool
 
 from ..chaos import processes
@@ -245,6 +247,19 @@ class Ended(unittest.IsolatedAsyncioTestCase):
         await link.close()
         self.assertTrue(stopping.cancelled())
         self.assertEqual(processes.below(os.getpid()) - before, set())
+
+    async def test_one_that_ended_before_it_was_asked_says_how(self) -> None:
+        last = "import sys; sys.exit('no licence')"
+        link = StdioLink("short", Launch(sys.executable, ("-c", last)))
+        self.addAsyncCleanup(link.close)
+        await link.restart()
+        assert link._process is not None
+        with contextlib.suppress(ChildProcessError):  # the thread that watches it may be first
+            os.waitid(os.P_PID, link._process.pid, os.WEXITED | os.WNOWAIT)
+        with self.assertRaises(LinkError) as caught:
+            for _ in range(2):  # the first only finds that nobody reads it
+                await link.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.assertEqual(str(caught.exception), "its process ended (exit 1): no licence")
 
 
 class Again(Case):

@@ -156,15 +156,16 @@ class StdioLink:
 
     async def send(self, message: Json) -> None:
         """Send a message that has no answer. Raises LinkError."""
-        if not self.alive or self._process is None or self._process.stdin is None:
-            raise LinkError(self._end or INPUT_CLOSED)
-        if self._process.stdin.transport.get_write_buffer_size() > MAX_MESSAGE:
-            raise LinkError("it does not read what it is sent")
-        self._write(message)
-        try:
-            await self._process.stdin.drain()
-        except OSError:
-            raise LinkError(self._end or INPUT_CLOSED) from None
+        stdin = self._process.stdin if self._process is not None and self.alive else None
+        with contextlib.suppress(OSError):
+            if stdin is not None:
+                if stdin.transport.get_write_buffer_size() > MAX_MESSAGE:
+                    raise LinkError("it does not read what it is sent")
+                self._write(message)
+                return await stdin.drain()
+        if not self._end and self._process is not None and await _has_ended(self._process):
+            await asyncio.wait(self._readers[:1], timeout=GRACE_S)  # for what it said at last
+        raise LinkError(self._end or INPUT_CLOSED)
 
     def abort(self) -> None:
         """Kill the process group at once."""
@@ -289,11 +290,9 @@ class StdioLink:
 
 
 async def _has_ended(process: asyncio.subprocess.Process) -> bool:
-    try:
+    with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), GRACE_S)
-    except TimeoutError:
-        return False
-    return True
+    return process.returncode is not None
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
