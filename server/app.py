@@ -358,7 +358,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
     spoken = Transcriptions(app.models.transcriber, app.ceilings)
-    parts = app.agents, app.toolbox, app.claims, app.config, app.agent.clock
+    parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock
     services = Services(runs, *parts, spoken.post)
     repeatable = repeats.of_process.wrap
     table = {

@@ -9,7 +9,7 @@ from ..agents.registry import AgentRegistry
 from ..api.router import Handler
 from ..api.sessions import Runs
 from ..config import Config
-from ..tools.execution_claims import Claims
+from ..tools.execution_claims import Claims, Locks
 from ..tools.toolbox import Toolbox
 
 
@@ -23,6 +23,7 @@ class Services(NamedTuple):
     agents: AgentRegistry
     toolbox: Toolbox
     claims: Claims
+    locks: Locks
     config: Config
     clock: Callable[[], int]
     transcribe: Handler

@@ -14,7 +14,8 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,7 @@ class Locks:
         self._file = file
         self._descriptor = -1
         self._mine: set[str] = set()
+        self._holders: Counter[str] = Counter()
         self.work = True
 
     def take(self, name: str) -> bool:
@@ -218,6 +220,18 @@ class Locks:
         if name in self._mine:
             self._mine.discard(name)
             self._set(name, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def share(self, name: str) -> Iterator[bool]:
+        """Hold a lock with others of this process. Yield whether nobody else holds it."""
+        self._holders[name] += 1
+        try:
+            yield self.take(name) and self._holders[name] == 1
+        finally:
+            self._holders[name] -= 1
+            if not self._holders[name]:
+                del self._holders[name]
+                self.free(name)
 
     def is_held(self, name: str) -> bool:
         """Return whether another process holds this lock."""

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ..tooling import turns
+from .simulator.caller import PROGRAMS
 from .simulator.merged import Merged
-from .simulator.spec import Spec
+from .simulator.spec import Disturbance, Spec
 from .simulator.whole import play_all
 from .simulator.world import silence
 from .simulator.worlds import (
@@ -38,6 +39,12 @@ PAIRS = (("bump", "ask"), ("ask", "side"), ("look", "bump"))
 LATE_PAIRS = (("ask", "look"), ("look", "ask"))  # nothing else leaves a record
 UNBEGUN_PAIRS = (("bump", "look"),)  # cut while a call waits until its client knows of it
 CUT_FIRST = {("again", "same"), ("clock", "other")}
+# A program asks again while a call of its first try still runs, and nothing else is kept of it.
+REPEATED = [
+    Spec(("look", "bump"), "apart", wire, False, 1, (Disturbance(0, 1, "fin", "again", place),))
+    for wire in PROGRAMS
+    for place in ("same", "other")
+]
 GROUPS = (("sse", ("bump", "ask"), "together"),)
 TURNS = 1000  # a mode of a group each
 STORY = 10  # lines of a failure
@@ -75,7 +82,7 @@ class Part(unittest.TestCase):
             if spec.wire == "sse" and spec.disturbances[0][3:] in CUT_FIRST
             if spec.disturbances[0].action == "again" or spec.disturbances[0].at % 6 == 1
         )
-        every = (*small, *late, *share_of(denied, "1/3", SEED), *unbegun)
+        every = (*small, *late, *share_of(denied, "1/3", SEED), *unbegun, *REPEATED)
         chosen = turns.share((*every, *random_worlds(SEED, 30)), 3)
         played: Counter[str] = Counter()
         failures: list[str] = []

@@ -55,6 +55,16 @@ class Between(unittest.TestCase):
         self.holder("a").wait_for("taken True", 20)
         self.holder("b").wait_for("taken False", 20)
 
+    def test_a_shared_lock_is_freed_by_the_last(self) -> None:
+        with self.locks.share("a") as alone:
+            with self.locks.share("a") as second, self.locks.share("b") as other:
+                self.assertEqual((alone, second, other), (True, False, True))
+            self.holder("a").wait_for("taken False", 20)
+            self.holder("b").wait_for("taken True", 20)
+        self.holder("a").wait_for("taken True", 20)
+        with self.locks.share("a") as alone:
+            self.assertFalse(alone, "another process has it")
+
     def test_without_a_file_or_a_place_for_it_there_is_only_this_process(self) -> None:
         closed = Path("/sys/locks-of-mine")  # where not even root may make a file
         for locks in (Locks(), Locks(self.file / "nowhere"), Locks(closed)):

@@ -15,7 +15,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -253,12 +253,9 @@ class OpenAI:
     """
 
     def __init__(self, services: Services) -> None:
-        self._runs, self._agents, self._names = (
-            services.runs,
-            services.agents,
-            services.toolbox.names,
-        )
-        self._kept = services.claims
+        self._runs, self._agents = services.runs, services.agents
+        self._names = services.toolbox.names
+        self._kept, self._locks = services.claims, services.locks
         limits = services.config.server["limits"]
         folder = services.config.home / "responses"
         self._recent = ResponseStore(folder, limits["response_ttl_s"], limits["max_request_size"])
@@ -301,8 +298,7 @@ class OpenAI:
         document, wish = await offload(
             call.size, chat.read, body, self._names(), self._recall(call)
         )
-        turn = await self._attempt_of(call, document, streams=wish.stream)
-        async with self._begin_run(call, turn) as run:
+        async with self._begin_run(call, document, streams=wish.stream) as (run, turn):
             reply = chat.ChatReply(
                 run.session,
                 wish,
@@ -325,11 +321,9 @@ class OpenAI:
                 self._earlier(call),
                 keeps=self._recent.keeps,
             )
-            turn = await self._attempt_of(call, document, streams=wish.stream)
-            async with self._begin_run(call, turn) as run:
-                first = turn.first
+            async with self._begin_run(call, document, streams=wish.stream) as (run, turn):
                 reply = responses.ResponsesReply(
-                    run.session, wish, run_id=run.id, first_message=first
+                    run.session, wish, run_id=run.id, first_message=turn.first
                 )
                 await self._answer(call, run, reply, turn, streams=wish.stream)
 
@@ -351,25 +345,21 @@ class OpenAI:
             raise _missing(name)
         await call.json({"id": name, "object": "response", "deleted": True})
 
-    async def _attempt_of(
-        self, call: RequestContext, document: dict[str, Any], *, streams: bool
-    ) -> RequestAttempt:
-        body, request = await call.exchange.body(), call.request
-        who = call.key.owner
-        found = request_name(request.headers, who, request.path, body, streams=streams)
-        return RequestAttempt(self._kept, place(call.key.owner), document, found)
-
     @asynccontextmanager
     async def _begin_run(
-        self, call: RequestContext, turn: RequestAttempt
-    ) -> AsyncGenerator[Run, None]:
-        try:
+        self, call: RequestContext, document: dict[str, Any], *, streams: bool
+    ) -> AsyncGenerator[tuple[Run, RequestAttempt], None]:
+        body, request, owner = await call.exchange.body(), call.request, call.key.owner
+        name = request_name(request.headers, owner, request.path, body, streams=streams)
+        with self._locks.share(f"request {name.name}") if name else nullcontext(True) as is_only:
+            if name and name.repeated and not is_only:
+                text = "This request runs here already. Wait for that run, and ask again."
+                headers = {"Retry-After": "1", "x-should-retry": "true"}
+                raise Problem("run_active", text, headers=headers)
+            turn = RequestAttempt(self._kept, place(owner), document, name)
             async with self._runs.begin(call, turn.document) as run:
                 run.keep_before_calls(turn.keep)
-                yield run
-        except Problem as problem:
-            turn.ask_for_retry(problem)
-            raise
+                yield run, turn
 
     async def _answer(
         self, call: RequestContext, run: Run, reply: Reply, turn: RequestAttempt, *, streams: bool
@@ -441,7 +431,7 @@ class RequestAttempt:
         if found:
             self.document = resume_document(document, found)
             self._retold = list(replay_events(found["messages"]))
-        elif name and name.keyed:  # so that a concurrent repetition is refused as run_active
+        elif name and name.keyed:  # its record is found also when what was kept has expired
             self.document.setdefault("id", f"ses_{name.name[:24]}")
 
     def with_earlier(self, event: Event) -> list[Event]:
@@ -473,11 +463,6 @@ class RequestAttempt:
         assert self._again is not None
         self._kept.store(self._owner, self._again.name, 0, kept_part(session, self.first))
         self._is_kept = True
-
-    def ask_for_retry(self, problem: Problem) -> None:
-        """Ask for a retry if the first attempt of a repetition is still running."""
-        if problem.code == "run_active" and self._again and self._again.repeated:
-            problem.headers["x-should-retry"] = "true"
 
 
 def place(owner: str) -> str:

@@ -132,9 +132,8 @@ class Host:
         )
         runs = Runs(app.agent, limits, app.ceilings)
         sessions = Sessions(runs, streams=True)
-        services = SimpleNamespace(
-            runs=runs, agents=app.agents, toolbox=toolbox, claims=app.claims, config=app.config
-        )
+        parts = {"claims": app.claims, "locks": app.agent.executions.locks, "config": app.config}
+        services = SimpleNamespace(runs=runs, agents=app.agents, toolbox=toolbox, **parts)
         openai = OpenAI(services)  # type: ignore[arg-type]
         openai._recent.folder = world.home / "responses"
         # `App.routes` makes all addresses, which takes 2.5 ms; these are the ones that are asked.

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import threading
 import unittest
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from server.api.auth import Key
 from server.config import Config
+from server.errors import Problem
 from server.protocols.openai import routes
 from server.protocols.openai.routes import place
 from server.protocols.services import Services
 from server.session.schema import MAX_SESSION_ID
+from server.tools.execution_claims import Locks
 
 from ...chaos import processes
 from ...fakes import DEFAULTS, NOWHERE
@@ -436,40 +438,88 @@ class Named(Case):
             self.assertFalse((own.home / "responses").exists())
 
 
-class Owners(unittest.TestCase):
-    def test_what_is_kept_belongs_to_the_owner_of_the_key(self) -> None:
-        """Keys may share a name."""
-        asked: list[tuple[str, str]] = []
+class FakeRuns:
+    @asynccontextmanager
+    async def begin(self, *_: Any) -> AsyncIterator[Any]:
+        yield SimpleNamespace(keep_before_calls=lambda keep: None)
 
-        class Files:
-            keeps = True
 
-            def fetch(self, owner: str, name: str, _: int = 0) -> None:
-                asked.append((owner, name))
+class FakeFiles:
+    keeps = True
 
-        async def body() -> bytes:
-            return b"{}"
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
 
-        request = SimpleNamespace(headers={"idempotency-key": "k"}, path="/v1/responses")
-        names = set()
+    def fetch(self, owner: str, name: str, _: int = 0) -> None:
+        self.asked.append((owner, name))
+
+
+def made(files: Any) -> routes.OpenAI:
+    """The routes, with runs and a toolbox that do nothing."""
+    nothing: Any = None
+    runs: Any = FakeRuns()
+    tools: Any = SimpleNamespace(names=list)
+    config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
+    api = routes.OpenAI(Services(runs, nothing, tools, files, Locks(), config, nothing, nothing))
+    api._recent = files
+    return api
+
+
+def asks(owner: str, body: bytes = b"{}", **headers: str) -> Any:
+    """A request of a person, whose keys share a name."""
+
+    async def whole() -> bytes:
+        return body
+
+    request = SimpleNamespace(
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+        path="/v1/responses",
+    )
+    exchange = SimpleNamespace(body=whole)
+    return SimpleNamespace(key=Key("name", owner=owner), request=request, exchange=exchange)
+
+
+class Owners(unittest.IsolatedAsyncioTestCase):
+    async def test_what_is_kept_belongs_to_the_owner_of_the_key(self) -> None:
+        files = FakeFiles()
+        api, names = made(files), set()
         for owner in ("a", "b"):
-            asked.clear()
-            call: Any = SimpleNamespace(
-                key=Key("name", owner=owner), request=request, exchange=SimpleNamespace(body=body)
-            )
-            files: Any = Files()
-            nothing: Any = None
-            tools: Any = SimpleNamespace(names=list)
-            config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
-            api = routes.OpenAI(Services(nothing, nothing, tools, files, config, nothing, nothing))
-            api._recent = files
+            files.asked.clear()
+            call = asks(owner, idempotency_key="k")
             api._recall(call)("call")
             api._earlier(call)("resp", 1)
-            asyncio.run(api._attempt_of(call, {"messages": []}, streams=False))
-            where = [place for place, _ in asked]
+            async with api._begin_run(call, {"messages": []}, streams=False):
+                pass
+            where = [place for place, _ in files.asked]
             self.assertEqual(where, [place(owner), owner, place(owner)])
-            names.add(asked[-1][1])
+            names.add(files.asked[-1][1])
         self.assertEqual(len(names), 2, "one repetition for two owners")
+
+    async def test_a_repetition_waits_for_what_it_repeats(self) -> None:
+        api = made(FakeFiles())
+
+        async def refused(call: Any, *, streams: bool = False) -> bool:
+            try:
+                async with api._begin_run(call, {"messages": []}, streams=streams):
+                    return False
+            except Problem as problem:
+                said = problem.code, problem.headers["x-should-retry"]
+                self.assertEqual(said, ("run_active", "true"))
+                return True
+
+        first, again = (asks("a", x_stainless_retry_count=count) for count in "01")
+        async with api._begin_run(first, {"messages": []}, streams=False):
+            for call, streams, wanted in (
+                (again, False, True),
+                (again, True, False),  # SDKs do not repeat a stream that has begun
+                (first, False, False),  # the same words are another wish
+                (again, False, True),
+                (asks("b", x_stainless_retry_count="1"), False, False),
+                (asks("a", b"{ }", x_stainless_retry_count="1"), False, False),
+                (asks("a"), False, False),
+            ):
+                self.assertEqual(await refused(call, streams=streams), wanted)
+        self.assertFalse(await refused(again), "the first try has ended")
 
 
 class Errors(Case):
