@@ -150,8 +150,8 @@ class Settings:
         try:  # first, since later errors tell what folders there are
             openings = host_access.find_openings(before, after)
             refuse("forbidden", [*host_access.refusals(openings, self.live.config.server)])
-            moved = [_moved(name) for name in host_access.find_redirects(before, after)]
-            moved += [_variable(name) for name in host_access.find_variables(before, after)]
+            moved = [_error(name, MOVED) for name in host_access.find_redirects(before, after)]
+            moved += [_error(name, VARIABLE) for name in host_access.find_variables(before, after)]
         except ToolError as error:
             refuse("settings_invalid", [*_places((str(error),), str(self.live.config.home))])
         else:
@@ -190,20 +190,18 @@ def unusable(error: ConfigFileError) -> Problem:
     return Problem("settings_invalid", detail, errors=errors)
 
 
-def _moved(name: str) -> Json:
-    text = (
-        f"{name}: its address changes, so its key, headers or variables must be sent again; a"
-        " secret goes only where it went before"
-    )
-    return {"pointer": pointer(*name.split(".")), "detail": text}
+MOVED = (
+    ": its address changes, so its key, headers or variables must be sent again; a secret goes only"
+    " where it went before"
+)
+VARIABLE = (
+    " names a variable of the server's environment (${NAME}) where the file does not; that can be"
+    " written into the file itself only"
+)
 
 
-def _variable(name: str) -> Json:
-    text = (
-        f"{name} names a variable of the server's environment (${{NAME}}) where the file does not;"
-        " that can be written into the file itself only"
-    )
-    return {"pointer": pointer(*name.split(".")), "detail": text}
+def _error(name: str, text: str) -> Json:
+    return {"pointer": pointer(*name.split(".")), "detail": name + text}
 
 
 def _places(problems: tuple[str, ...], home: str) -> Iterator[Mapping[str, str]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Event, Json, Message
+from ..session.media import plain_text
 from ..strict_json import dumps
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content, of_data_url
@@ -316,7 +317,7 @@ def _turns(
     Tool results are turns of the user. The first turn is always the user's.
     """
     first = next((i for i, m in enumerate(messages) if m.get("role") != "system"), len(messages))
-    rules = [chat_request.plain_text(message.get("content")) for message in messages[:first]]
+    rules = [plain_text(message.get("content")) for message in messages[:first]]
     turns: list[dict[str, Any]] = []
     for message in messages[first:]:
         role = "assistant" if message.get("role") == "assistant" else "user"
@@ -341,7 +342,7 @@ def _blocks(provider: Provider, message: Message, names: chat_request.ToolNameMa
             result["content"] = content if isinstance(content, str) else inner
         return [result | ({"is_error": True} if message.get("is_error") else {})]
     if role == "system":  # the API has system prompts at the top only
-        return [_text(chat_request.SYSTEM_NOTE.format(chat_request.plain_text(content)))]
+        return [_text(chat_request.SYSTEM_NOTE.format(plain_text(content)))]
     if role == "user":
         return [_part(*piece) for piece in of_content(content)] or [_text(NOTHING_SAID)]
     return []

@@ -18,6 +18,7 @@ from typing import Any
 from ..json_types import Json, Message, ToolCall
 from ..schema.compile import inline
 from ..session import media
+from ..session.media import plain_text
 from ..session.quoted_texts import SentTexts
 from ..strict_json import Constant, ConstantList, quote, text_of
 from . import Options, provider_search
@@ -479,15 +480,6 @@ def object_text(arguments: str) -> str:
         pass
     broken = {"invalid_json": arguments} if arguments.strip() else {}
     return json.dumps(broken, ensure_ascii=False)
-
-
-def plain_text(content: Any) -> str:
-    """Return the text of a content, which may be a list of parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _idle(name: str) -> Json:

@@ -32,6 +32,7 @@ from ..session.events import (
     tool_end,
     tool_start,
 )
+from ..session.media import plain_text
 from ..strict_json import JSONError, dumps, loads
 from . import BaseAPI, Options, decoder
 from .retry import Sleep
@@ -83,7 +84,7 @@ class DemoAPI(BaseAPI):
                 await self._sleep(self._pace * answer.pace)
             elif number % BREATH == 0:
                 await self._sleep(0)
-        sent = sum(len(_text(message)) for message in messages)
+        sent = sum(len(plain_text(message.get("content"))) for message in messages)
         meta: MessageMeta = {
             "model": "demo",
             "provider": "demo",
@@ -98,7 +99,7 @@ class DemoAPI(BaseAPI):
 def decide(messages: list[Message], tools: list[Json], language: str = "") -> DemoAnswer:
     """Return the next answer, a pure function of the messages."""
     asked = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
-    said = _text(messages[asked]).strip() if asked >= 0 else ""
+    said = plain_text(messages[asked].get("content")).strip() if asked >= 0 else ""
     results = [message for message in messages[asked + 1 :] if message.get("role") == "tool"]
     chinese = bool(_CHINESE.search(said)) or language.lower().startswith("zh")
     texts = CHINESE if chinese else ENGLISH
@@ -253,7 +254,7 @@ class _Script:
     def _quote(self, results: list[Message]) -> str:
         lines = []
         for message in results:
-            said = _gist(_text(message)).strip() or self._texts["empty"]
+            said = _gist(plain_text(message.get("content"))).strip() or self._texts["empty"]
             said = said if len(said) <= MAX_QUOTE else said[:MAX_QUOTE] + " …"
             said = said.replace("\n", "\n> ")
             lines.append(f"> **{message.get('name') or 'tool'}**: {said}")
@@ -322,14 +323,6 @@ def _events(answer: DemoAnswer, options: Options) -> Iterator[Event]:
         for piece in re.findall(r"(?s).{1,12}", dumps(arguments)):
             yield tool_args(call, piece)
         yield tool_end(call)
-
-
-def _text(message: Message) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
 
 
 # -- demo texts -----------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 """The system call filter of tools, as classic BPF.
 
-`compile` is a pure function of architecture and network (network_policy.py); `simulate` runs a
-filter on a made-up call, so that both architectures can be tested anywhere. Calls newer than the
-table fail with ENOSYS, as on an older kernel; programs have a fallback for that.
+`compile_filter` is a pure function of architecture and network (network_policy.py). Calls newer
+than the table fail with ENOSYS, as on an older kernel; programs have a fallback for that.
 """
 
 from __future__ import annotations
@@ -117,28 +116,6 @@ def compile_filter(arch: str, *, network: str = "off", watches: bool = False) ->
 def pack(program: list[Instruction]) -> bytes:
     """Return the filter as bytes, 8 for each instruction."""
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-
-
-def simulate(program: list[Instruction], arch: str, number: int, *args: int) -> int:
-    """Return the filter's result for a call: ALLOW, KILL, or ERROR | errno."""
-    values = [value % 2**64 for value in (*args, *[0] * (6 - len(args)))]
-    call = struct.pack("=IIQ6Q", number % 2**32, AUDIT.get(arch, 0), 0, *values)
-    accumulator = at = 0
-    while True:
-        code, when_true, when_false, constant = program[at]
-        at += 1
-        if code == RETURN:
-            return constant
-        if code == LOAD:
-            (accumulator,) = struct.unpack_from("=I", call, constant)
-            continue
-        holds = {
-            EQUAL: accumulator == constant,
-            GREATER: accumulator > constant,
-            AT_LEAST: accumulator >= constant,
-            ANY_BIT: bool(accumulator & constant),
-        }[code]
-        at += when_true if holds else when_false
 
 
 # -- pieces of a filter ---------------------------------------------------------------------------

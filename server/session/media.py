@@ -280,6 +280,15 @@ def part_of(item: Mapping[str, Any]) -> Json:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
+def plain_text(content: Any) -> str:
+    """Return the text of a content, which may be a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
 def parts_of(content: Any) -> Iterator[Json]:
     """Yield the parts of a content that are no text."""
     for part in content if isinstance(content, list) else ():

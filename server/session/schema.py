@@ -1,7 +1,7 @@
-"""The shape of a session document: kinds of its parts, the check of a document, and its schema.
+"""The shape of a session document: kinds of its parts, and the check of a document.
 
 Nothing is changed. Unknown keys are kept and returned unchanged, so that a client may store data of
-its own. docs/reference/session.schema.json is `session_schema` in a file.
+its own. docs/reference/session.schema.json is the JSON Schema of SESSION.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ..schema import field_types
-from ..schema.compile import DRAFT_2020
 from ..schema.field_types import (
     ANY,
     FLAG,
@@ -418,15 +417,3 @@ def _repeated(document: Mapping[str, Any], before: KnownIds) -> Iterator[Misfit]
     if left > MAX_OPEN_CALLS:
         said = f"expected at most {MAX_OPEN_CALLS} calls without a result, got {left:,}"
         yield Misfit(("messages",), said)
-
-
-# -- schema ---------------------------------------------------------------------------------------
-
-
-def session_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a session.
-
-    It accepts what `check` does, and also what a schema cannot refuse: ids used twice, too many
-    calls without a result, an unusable `output_schema` and the name of an unknown mode.
-    """
-    return {"$schema": DRAFT_2020, "title": "A session", **field_types.json_schema(SESSION)}

@@ -7,7 +7,6 @@ again, with every key. Data without an AG-UI field is put under the message's `m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..json_types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
 from . import content_blocks
@@ -20,6 +19,7 @@ from .events import (
     state_snapshot,
 )
 from .fold import LIFTED, digest
+from .media import plain_text
 from .schema import role_of
 
 ERROR = "yaa.error"  # activityType of an error message, which only people read
@@ -88,13 +88,13 @@ def _reasoning_message(reasoning: Reasoning, owner: str, taken: set[str]) -> Jso
 def _agui_message(message: Message, message_id: str) -> Json:
     content, role = message.get("content"), role_of(message)
     if role == "error":
-        said = {"message": _text(content)}
+        said = {"message": plain_text(content)}
         return {"id": message_id, "role": "activity", "activityType": ERROR, "content": said}
     found: Json = {"id": message_id, "role": role}
     if role == "user" and isinstance(content, list):
         found["content"] = [_part(part) for part in content]
     elif content is not None or role != "assistant":
-        found["content"] = content if isinstance(content, str) else _text(content)
+        found["content"] = plain_text(content)
     if role == "tool":
         found["toolCallId"] = message["tool_call_id"]
     if role == "assistant" and (calls := message.get("tool_calls")):
@@ -142,13 +142,6 @@ def _part(part: Json) -> Json:
     if head.startswith("data:") and comma:
         return {"type": "image", "source": {"type": "data", "value": data, "mimeType": head[5:]}}
     return {"type": "image", "source": {"type": "url", "value": url}}
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        texts = (part.get("text") for part in content)
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""
 
 
 def _free_id(wanted: str, taken: set[str]) -> str:

@@ -8,7 +8,8 @@ import unittest
 from typing import Any
 
 from server.models import Options
-from server.models.chat_request import ToolNameMap, object_text, plain_text, request
+from server.models.chat_request import ToolNameMap, object_text, request
+from server.session.media import plain_text
 
 from .fakes import options, provider, tool
 

@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 import errno
+import struct
 import unittest
 
 from server.sandbox.seccomp import (
     ABSENT,
     ALLOW,
+    ANY_BIT,
+    AT_LEAST,
     ATTRIBUTES,
+    EQUAL,
     ERROR,
+    GREATER,
     HOLD_PAGES,
     KILL,
+    LOAD,
     OF_OTHERS,
     REFUSED,
+    RETURN,
     WATCHES,
+    Instruction,
     compile_filter,
     pack,
-    simulate,
 )
-from server.sandbox.syscalls import NEWEST, NUMBERS
+from server.sandbox.syscalls import AUDIT, NEWEST, NUMBERS
 
 EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.ENOSYS))
+
+
+def simulate(program: list[Instruction], arch: str, number: int, *args: int) -> int:
+    """Return the filter's result for a call: ALLOW, KILL, or ERROR | errno."""
+    values = [value % 2**64 for value in (*args, *[0] * (6 - len(args)))]
+    call = struct.pack("=IIQ6Q", number % 2**32, AUDIT.get(arch, 0), 0, *values)
+    accumulator = at = 0
+    while True:
+        code, when_true, when_false, constant = program[at]
+        at += 1
+        if code == RETURN:
+            return constant
+        if code == LOAD:
+            (accumulator,) = struct.unpack_from("=I", call, constant)
+            continue
+        holds = {
+            EQUAL: accumulator == constant,
+            GREATER: accumulator > constant,
+            AT_LEAST: accumulator >= constant,
+            ANY_BIT: bool(accumulator & constant),
+        }[code]
+        at += when_true if holds else when_false
 
 
 class Filter(unittest.TestCase):

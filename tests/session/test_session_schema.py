@@ -7,9 +7,11 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
+from server.schema.compile import DRAFT_2020
+from server.schema.field_types import json_schema
 from server.schema.validate import Validator, check_schema
 from server.session.config_schema import CONFIG
-from server.session.schema import check, session_schema
+from server.session.schema import SESSION, check
 
 from .. import forged, growing
 from ..tooling.tools import ROOT
@@ -20,6 +22,11 @@ FILE = ROOT / "docs" / "reference" / "session.schema.json"
 # What a schema cannot say. A whole number that is written with a fraction is one for a schema.
 UNSAYABLE = ("used before", "calls without a result", "can be used", "one of free, plain")
 NUMBERS = [probe for probe in PROBES if not isinstance(probe, float) or not probe.is_integer()]
+
+
+def session_schema() -> dict[str, Any]:
+    """It accepts what `check` does, and what is UNSAYABLE."""
+    return {"$schema": DRAFT_2020, "title": "A session", **json_schema(SESSION)}
 
 
 def text(value: Any, indent: int = 0) -> str:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...json_types import Json, Message, RunWarning
-from ...session.media import parts_of
+from ...session.media import parts_of, plain_text
 from ...session.prompt_texts import PROTOCOL
 from ...session.prompts import UNREADABLE_CALL
 from ...strict_json import dumps
@@ -81,7 +81,7 @@ def transcript(
         elif role == "tool":
             name = message.get("name") or names.get(message["tool_call_id"], "tool")
             section = "error" if message.get("is_error") else "result"
-            facts = {"name": name, "result": _text(content)}
+            facts = {"name": name, "result": plain_text(content)}
             pictures = [*parts_of(content)]
             role, content = "user", _fill_section(section, own, facts)
             if pictures:
@@ -214,7 +214,7 @@ def _tool_descriptions(tools: list[Json]) -> Iterable[tuple[str, str, dict[str, 
 
 def _assistant_text(message: Message, mode: str, own: Templates, *, with_rules: bool) -> str:
     """Return an assistant message as text, calls included, in the syntax of the mode."""
-    text = _text(message.get("content"))
+    text = plain_text(message.get("content"))
     calls = [
         call_text(call["function"]["name"], call["function"].get("arguments") or "", mode, own)
         for call in message.get("tool_calls") or ()
@@ -226,19 +226,12 @@ def _assistant_text(message: Message, mode: str, own: Templates, *, with_rules: 
     return "\n".join([text, *calls] if text else calls)
 
 
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
-
-
 def _both_text(first: Message, second: Message) -> bool:
     return isinstance(first["content"], str) and isinstance(second["content"], str)
 
 
 def _with_rules(turns: list[Message], rules: str) -> list[Message]:
     if turns and turns[0]["role"] == "system":
-        text = f"{_text(turns[0]['content'])}\n\n{rules}"
+        text = f"{plain_text(turns[0]['content'])}\n\n{rules}"
         return [{**turns[0], "content": text}, *turns[1:]]
     return [{"role": "system", "content": rules}, *turns]

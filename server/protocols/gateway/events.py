@@ -14,6 +14,7 @@ from ...json_types import Event, Json, Message, Session, ToolCall
 from ...session import outcome
 from ...session.events import run_error
 from ...session.fold import yaa_metadata
+from ...session.media import plain_text
 from ...session.schema import role_of
 from ...strict_json import JSONError, loads
 
@@ -253,7 +254,7 @@ def reply(session: Session, run_id: str, first: int = 0) -> Json:
         "chatName": session.get("title") or "",
         "runId": run_id,
         "finishReason": _FINISH.get(reason, reason),
-        "content": plain(said.get("content")) or outcome.last_words(session, said=False),
+        "content": plain_text(said.get("content")) or outcome.last_words(session, said=False),
         "awaiting": [
             {key: value for key, value in item.items() if key != "type"}
             for item in awaiting_events(session)
@@ -268,7 +269,8 @@ def _failure(messages: list[Message]) -> Json:
     if not messages or messages[-1]["role"] != "error":
         return {}
     last = messages[-1]
-    return {"error": {"code": last.get("code", "internal"), "message": plain(last.get("content"))}}
+    text = plain_text(last.get("content"))
+    return {"error": {"code": last.get("code", "internal"), "message": text}}
 
 
 # -- chats ----------------------------------------------------------------------------------------
@@ -299,7 +301,7 @@ def snapshots(session: Session) -> list[Json]:
     for index, message in enumerate(session["messages"]):
         stamp = {"timestamp": message["at"]} if "at" in message else {}
         message_id = message.get("id") or f"message-{index}"
-        text = plain(message.get("content"))
+        text = plain_text(message.get("content"))
         if role_of(message) != "tool" and (text or not message.get("tool_calls")):
             about = {"messageId": message_id, "role": role_of(message), "text": text}
             found.append({"type": "message.snapshot", **about, **stamp})
@@ -317,7 +319,7 @@ def _snapshot(session: Session, call: ToolCall, message_id: str, result: Message
     return (
         found
         if result is None
-        else {**found, "result": _parse_result(plain(result.get("content")))}
+        else {**found, "result": _parse_result(plain_text(result.get("content")))}
     )
 
 
@@ -325,13 +327,6 @@ def tool_type(session: Session, name: str) -> str:
     """Return "frontend" for a tool of the page, "function" for one of the server."""
     page = any(tool.get("name") == name for tool in session.get("tools", ()))
     return "frontend" if page else "function"
-
-
-def plain(content: Any) -> str:
-    """Return the text of a content, which may consist of parts."""
-    if isinstance(content, list):
-        return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
-    return content if isinstance(content, str) else ""
 
 
 def _parse_result(text: str) -> Any:
