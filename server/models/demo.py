@@ -16,7 +16,9 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any
 
 from ..json_types import Event, Json, Message, MessageMeta
@@ -96,13 +98,23 @@ class DemoAPI(BaseAPI):
         yield text_end(options.message_id, meta, options.now_ms())
 
 
+@cache
+def _texts(language: str) -> dict[str, str]:
+    """Return the texts of demo.json, each a string or a list of lines; braces are fields."""
+    written: dict[str, Any] = loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+    return {
+        name: text if isinstance(text, str) else "\n".join(text)
+        for name, text in written[language].items()
+    }
+
+
 def decide(messages: list[Message], tools: list[Json], language: str = "") -> DemoAnswer:
     """Return the next answer, a pure function of the messages."""
     asked = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
     said = plain_text(messages[asked].get("content")).strip() if asked >= 0 else ""
     results = [message for message in messages[asked + 1 :] if message.get("role") == "tool"]
     chinese = bool(_CHINESE.search(said)) or language.lower().startswith("zh")
-    texts = CHINESE if chinese else ENGLISH
+    texts = _texts("zh" if chinese else "en")
     if not tools and _TITLE.match(said):  # config.yaa.auto_title
         return DemoAnswer(texts["title"])
     script = _Script(texts, tools, results)
@@ -323,179 +335,3 @@ def _events(answer: DemoAnswer, options: Options) -> Iterator[Event]:
         for piece in re.findall(r"(?s).{1,12}", dumps(arguments)):
             yield tool_args(call, piece)
         yield tool_end(call)
-
-
-# -- demo texts -----------------------------------------------------------------------------------
-# Texts of the demo model, in English and Chinese. Each says that no AI is at work.
-#
-# Used by `demo` only. Braces are `str.format` fields.
-
-ENGLISH = {
-    "label": "*(demo, no AI)* ",
-    "thought": "This is a demo: no AI is thinking here. A real model's reasoning would stream in"
-    " this place. I will show the tools one after the other.",
-    "welcome": """\
-# Welcome to yaa
-
-I am the **built-in demo model**: a fixed script, **no AI**. It works offline and without a key, \
-and shows you what happens around a real model:
-
-1. text that streams in as *Markdown*, with reasoning before it,
-2. a tool that only reads and runs at once,
-3. a tool that changes something and **waits for your approval**,
-4. a question to you,
-5. and a summary of it all.
-
-```python
-print("code blocks look like this")
-```
-
-Everything you see is in one JSON document that belongs to you. First, a tool that only reads:
-""",
-    "ask_approval": "That ran at once, because it only reads. Its result was:\n\n{quote}\n\nThe"
-    " next tool could change something, so it **waits for you**: approve it, edit it or deny it.\n",
-    "ask_question": "The tool answered:\n\n{quote}\n\nNow a question. A run that waits for your"
-    " answer can be continued on another server too.\n",
-    "question": "Which part of yaa would you like to see first?",
-    "closing": """\
-## That was the tour
-
-What the tools answered:
-
-{quote}
-
-All of it came from a script: **no AI was used**. To talk to a real model, press the sign of the \
-demo under the message field, or add a provider to `config.json`: either is used at once. Or start \
-Ollama, LM Studio or llama.cpp on this machine, or set an API key such as `OPENAI_API_KEY`, and \
-start the server again.
-
-More to try here: `calc 2+3*4`, `time`, `shell ls`, `write`, `ask`, `two tools`, `think`, \
-`stream 200`, `slow`, `fail`.
-""",
-    "missing": "The tool `{tool}` is not offered here, so I skip that step.\n",
-    "calling": "Calling `{tool}`, as you asked.\n",
-    "results": "The result:\n\n{quote}\n",
-    "thinking": "First I look at the words. Then I look at them again. There is no AI here, so that"
-    " is all the thinking there will be.",
-    "thought_done": "I have thought, in the way a script can.\n",
-    "slow": "These words arrive slowly, so that there is time to press stop, to close the page, or"
-    " to watch a session being continued elsewhere. One, two, three, four, five, six, seven,"
-    " eight, nine, ten.\n",
-    "stream": "A demo stream without any AI.\nIt goes on and on, character by character.\n\n",
-    "failure": "the demo model failed, as you asked it to",
-    "note": "A note from the demo model.\nNo AI wrote it.\n",
-    "title": "A look around with the demo model",
-    "plan_question": "What is the plan for: a weekend, a small program, or a meal?",
-    "plan": """\
-No AI thought about this; a model would make the plan fit your answer:
-
-{quote}
-
-1. Write down what must be there in the end.
-2. Do the smallest part that works, and look at it.
-3. Add the rest, one part at a time.
-""",
-    "code": '''\
-No AI wrote this, it is part of the script:
-
-```python
-import csv
-
-
-def read_rows(path):
-    """Return the rows of a CSV file as dictionaries."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        return list(csv.DictReader(file))
-
-
-def test_read_rows(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("name,age\\nAda,36\\n", encoding="utf-8")
-    assert read_rows(path) == [{"name": "Ada", "age": "36"}]
-```
-''',
-    "empty": "(nothing)",
-}
-
-CHINESE = {
-    "label": "*(演示，非 AI)* ",
-    "thought": "这是演示：这里没有 AI 在思考。真实模型的推理过程会在这里流式显示。"
-    "我会依次演示各种工具。",
-    "welcome": """\
-# 欢迎使用 yaa
-
-我是**内置演示模型**：一段固定脚本，**没有 AI**。不需要网络和密钥，向你展示真实模型周围发生的一切：
-
-1. 以 *Markdown* 流式输出的文字，以及之前的思考过程；
-2. 只读工具，立即执行；
-3. 会改变内容的工具，**等待你批准**；
-4. 向你提出的问题；
-5. 最后的总结。
-
-```python
-print("代码块是这样的")
-```
-
-你看到的一切都保存在一份属于你的 JSON 文档里。首先，一个只读工具：
-""",
-    "ask_approval": "它只读取数据，所以立即执行了。结果是：\n\n{quote}\n\n下一个工具可能改变内容，"
-    "因此**等待你的决定**：批准、修改或拒绝。\n",
-    "ask_question": "工具的回答：\n\n{quote}\n\n现在有一个问题。"
-    "等待回答的会话也可以在另一台服务器上继续。\n",
-    "question": "你想先看 yaa 的哪一部分？",
-    "closing": """\
-## 演示结束
-
-工具的回答：
-
-{quote}
-
-这一切都来自脚本：**没有使用 AI**。要使用真实模型，请点击输入框下方的演示标记，\
-或者在 `config.json` 中添加模型服务：两者都会立即生效。也可以在本机启动 Ollama、LM Studio \
-或 llama.cpp，或者设置 `DASHSCOPE_API_KEY` 之类的密钥，然后重启服务器。
-
-还可以试试：`calc 2+3*4`、`time`、`shell ls`、`write`、`ask`、`two tools`、`think`、`stream 200`、\
-`slow`、`fail`。
-""",
-    "missing": "这里没有提供工具 `{tool}`，跳过这一步。\n",
-    "calling": "按你的要求调用 `{tool}`。\n",
-    "results": "结果：\n\n{quote}\n",
-    "thinking": "先看一遍这些字，再看一遍。这里没有 AI，所以思考到此为止。",
-    "thought_done": "想好了，以脚本能做到的方式。\n",
-    "slow": "这些字来得很慢，好让你有时间按下停止、关闭页面，或者看会话在别处继续。"
-    "一、二、三、四、五、六、七、八、九、十。\n",
-    "stream": "没有 AI 的演示文字。\n一个字一个字地出现。\n\n",
-    "failure": "演示模型按你的要求失败了",
-    "note": "演示模型的便条。\n不是 AI 写的。\n",
-    "title": "演示模型带你看看",
-    "plan_question": "要做什么的计划：周末、小程序，还是一顿饭？",
-    "plan": """\
-这里没有 AI 在思考；真实模型会按你的回答来定计划：
-
-{quote}
-
-1. 写下最后必须有的东西。
-2. 先做能用的最小部分，看一看。
-3. 其余部分一次加一个。
-""",
-    "code": '''\
-这段代码来自脚本，不是 AI 写的：
-
-```python
-import csv
-
-
-def read_rows(path):
-    """以字典列表返回 CSV 文件的各行。"""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        return list(csv.DictReader(file))
-
-
-def test_read_rows(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("name,age\\nAda,36\\n", encoding="utf-8")
-    assert read_rows(path) == [{"name": "Ada", "age": "36"}]
-```
-''',
-    "empty": "（空）",
-}
