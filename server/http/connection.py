@@ -57,6 +57,9 @@ class PlacedConnection(Protocol):
     def turn_away(self) -> None:
         """Answer 503 and close the connection."""
 
+    def abort(self) -> None:
+        """Close the connection at once and drop unsent bytes."""
+
 
 class ConnectionLimit:
     """At most `most` connections, and at most `most_each` of one network (0: no limit).
@@ -70,6 +73,7 @@ class ConnectionLimit:
         self._places = Pool(most, math.inf)  # by network
         self._inside: set[PlacedConnection] = set()  # those with a place
         self._waiting: dict[PlacedConnection, None] = {}  # for a head; longest first
+        self._refused: dict[PlacedConnection, None] = {}  # without a place; longest first
         self._warned: set[str] = set()  # networks; "" is for all together
 
     def take(self, one: PlacedConnection) -> str:
@@ -103,14 +107,21 @@ class ConnectionLimit:
         self._waiting.pop(one, None)
 
     def end(self, one: PlacedConnection) -> None:
-        """Note that the request is answered and the connection waits again."""
-        if one in self._inside:
-            self.begin(one)
-            self._waiting[one] = None
+        """Note that the request is answered and the connection waits again, or lingers."""
+        self.begin(one)
+        (self._waiting if one in self._inside else self._refused)[one] = None
+
+    def longest_refused(self) -> PlacedConnection | None:
+        """Remove and return the connection without a place that has lingered longest."""
+        for one in self._refused:
+            del self._refused[one]
+            return one
+        return None
 
     def leave(self, one: PlacedConnection) -> None:
         """Free the place of a closed connection, if it has one."""
         self._remove(one)
+        self._refused.pop(one, None)
         if self._places.total <= self._most // 2:
             self._warned.discard("")
         if one.network and self._places.of(one.network) <= self._most_each // 2:
@@ -216,27 +227,21 @@ class Server(Protocol):
 
     def admit(self, connection: ServerConnection) -> str:
         """Register a connection. Return why there is no place for it, or ""."""
-        ...
 
     def dismiss(self, connection: ServerConnection) -> None:
         """Remove a closed connection."""
-        ...
 
     def is_spared(self, request: parser.RequestHead) -> bool:
         """Return whether the request is served on a connection without a place."""
-        ...
 
     async def run(self, exchange: Exchange) -> None:
         """Run the handler for one exchange."""
-        ...
 
     def next_id(self) -> str:
         """Return a new request id."""
-        ...
 
     def date(self) -> str:
         """Return the value of the Date header."""
-        ...
 
 
 class ServerConnection(asyncio.Protocol):

@@ -47,23 +47,18 @@ class Channel(Protocol):
 
     def send(self, data: bytes) -> None:
         """Write bytes, or drop them if the connection is closing."""
-        ...
 
     async def drain(self) -> None:
         """Wait until the write buffer is small enough. Raises ConnectionResetError."""
-        ...
 
     async def flush(self) -> None:
         """Wait until the kernel has every byte. Raises ConnectionResetError."""
-        ...
 
     async def read_body(self) -> bytes:
         """Return the whole request body. Raises ProtocolError or Problem."""
-        ...
 
     def unacknowledged_bytes(self) -> int | None:
         """Return how many sent bytes the peer has not acknowledged; None if that is not known."""
-        ...
 
     def hold(self, size: int, *, always: bool = False) -> None:
         """Set the memory counted for this request to `size` bytes.
@@ -80,7 +75,6 @@ class Channel(Protocol):
 
     def date(self) -> str:
         """Return the value of the Date header."""
-        ...
 
 
 class Exchange:

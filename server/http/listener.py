@@ -256,7 +256,8 @@ class BaseServer:
             self.loop.call_later(self._tick(), self._sweep)
         reason = self.places.take(connection)
         if reason and len(self._connections) > 2 * self.limits.max_connections:
-            connection.abort()  # refusals take connections too, so their number is limited
+            # Refusals take connections too, so their number is limited.
+            (self.places.longest_refused() or connection).abort()
         return reason
 
     def dismiss(self, connection: ServerConnection) -> None:
@@ -282,12 +283,15 @@ class BaseServer:
             if not (exchange.status or exchange.gone):
                 await self._report(exchange, Problem("overloaded", "The server is closing."))
         except Exception as error:
-            expected = isinstance(error, Problem | ProtocolError) and not exchange.status
-            if not (expected or (exchange.gone and isinstance(error, ConnectionError))):
-                request = exchange.request
-                _log.exception("%s %s %s failed", exchange.id, request.method, request.path)
+            about = f"{exchange.id} {exchange.request.method} {exchange.request.path}"
+            problem = problem_of(error, exchange.id)
+            if not isinstance(error, Problem | ProtocolError):
+                if not (exchange.gone and isinstance(error, ConnectionError)):
+                    _log.exception("%s failed", about)
+            elif exchange.status:  # an answer had begun, so the client cannot be told
+                _log.warning("%s was cut off: %s: %s", about, problem.code, problem.detail)
             if not exchange.status:
-                await self._report(exchange, problem_of(error, exchange.id))
+                await self._report(exchange, problem)
 
     async def _report(self, exchange: Exchange, problem: Problem) -> None:
         request = exchange.request

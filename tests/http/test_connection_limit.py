@@ -12,7 +12,7 @@ class One:
 
     def __init__(self, network: str = "") -> None:
         self.network, self.sending = network, False
-        self.closed = self.refused = 0
+        self.closed = self.refused = self.aborted = 0
 
     def is_sending(self) -> bool:
         return self.sending
@@ -22,6 +22,9 @@ class One:
 
     def turn_away(self) -> None:
         self.refused += 1
+
+    def abort(self) -> None:
+        self.aborted += 1
 
 
 class Bounds(unittest.TestCase):
@@ -79,6 +82,21 @@ class Bounds(unittest.TestCase):
         self.assertEqual(busy.closed, 0)
         places.leave(busy)
         self.entered(places, "")
+
+    def test_the_longest_refused_is_known(self) -> None:
+        places = self.places(1)
+        (busy,) = self.entered(places, "")
+        places.begin(busy)
+        late = [One() for _ in range(4)]
+        for one in late:
+            self.assertTrue(places.take(one))
+        for one in late[:3]:
+            places.begin(one)
+        for one in (late[1], late[2], late[0]):
+            places.end(one)
+        places.leave(late[2])
+        found = [places.longest_refused() for _ in range(3)]
+        self.assertEqual(found, [late[1], late[0], None])  # the last one waits for its head
 
     def test_one_address_takes_no_more_than_its_share(self) -> None:
         places = self.places(6, 2)

@@ -18,7 +18,7 @@ from server.http.exchange import Exchange
 from server.http.listener import BaseServer, bind
 from server.http.parser import ProtocolError
 
-from .live import CALM, connected, echo, get, post, request, serving, soon
+from .live import CALM, Client, connected, echo, get, post, request, serving, soon
 
 
 class Border(unittest.IsolatedAsyncioTestCase):
@@ -59,8 +59,16 @@ class Border(unittest.IsolatedAsyncioTestCase):
                     self.assertIn(incident, told["detail"])
 
     async def test_a_failure_inside_a_stream_cuts_it(self) -> None:
-        """What was written arrives; that it is not all, the missing last chunk tells."""
-        for failure in ("raise", "return", "problem"):
+        """What was written arrives; that it is not all, the missing last chunk tells.
+
+        The log has a traceback only of what nobody expected.
+        """
+        for failure, line in (
+            ("raise", "GET / failed"),
+            ("return", "GET / failed"),
+            ("problem", "GET / was cut off: workspace_conflict: It was changed."),
+            ("protocol", "GET / was cut off: bad_request: too short"),
+        ):
 
             async def handle(exchange: Exchange, failure: str = failure) -> None:
                 stream = exchange.stream(200)
@@ -68,13 +76,18 @@ class Border(unittest.IsolatedAsyncioTestCase):
                 if failure == "raise":
                     raise KeyError("x")
                 if failure == "problem":
-                    raise Problem("busy", "x")
+                    raise Problem("workspace_conflict", "It was changed.")
+                if failure == "protocol":
+                    raise ProtocolError("too short", 400)
 
-            with self.subTest(failure), self.assertLogs("yaa.listener", "ERROR"):
+            with self.subTest(failure), self.assertLogs("yaa.listener", "WARNING") as said:
                 async with serving(handle) as server, connected(server) as client:
                     await client.send(get())
                     self.assertFalse(await client.closed())
                     self.assertTrue(client.buffer.data.endswith(b"\r\n\r\na\r\nlast words\r\n"))
+                (record,) = said.records
+                self.assertEqual(record.getMessage().partition(" ")[2], line)
+                self.assertEqual(record.exc_info is None, "cut off" in line)
 
     async def test_a_cancellation_of_its_own_is_an_answer_too(self) -> None:
         async def handle(exchange: Exchange) -> None:
@@ -296,6 +309,43 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             release.set()
             self.assertEqual((await inside.answer())[0].status, 200)
 
+    async def test_refused_connections_that_stay_keep_nobody_out(self) -> None:
+        """The one that was refused first goes, also if its client sends on and never closes."""
+        release = asyncio.Event()
+        started = asyncio.Semaphore(0)
+
+        async def handle(exchange: Exchange) -> None:
+            if exchange.request.path == "/slow":
+                started.release()
+                await release.wait()
+            await echo(exchange)
+
+        async with contextlib.AsyncExitStack() as stack:
+            limits = ServerLimits(max_connections=4, linger_s=600, linger_idle_s=600)
+            server = await stack.enter_async_context(
+                serving(handle, limits=limits, spared=["/health"])
+            )
+
+            async def connect() -> Client:
+                return await stack.enter_async_context(connected(server))
+
+            inside = [await connect() for _ in range(4)]
+            for client in inside:
+                await client.send(get("/slow"))
+                await soon(started.acquire())
+            with self.assertLogs("yaa.listener"):
+                lingering = []
+                for _ in range(4):  # with these there are twice as many as may be
+                    lingering.append(client := await connect())
+                    self.assertEqual((await client.ask(post(b"x" * 10)))[0].status, 503)
+                for first in lingering:
+                    honest = await connect()
+                    self.assertEqual((await honest.ask(get("/health")))[0].status, 200)
+                    await soon(sends_in_vain(first))
+            release.set()
+            for client in inside:
+                self.assertEqual((await client.answer())[0].status, 200)
+
     async def test_even_saying_no_has_a_limit(self) -> None:
         most = SPARE + 2
         release = asyncio.Event()
@@ -307,18 +357,18 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             await echo(exchange)
 
         async with contextlib.AsyncExitStack() as stack:
-            server = await stack.enter_async_context(
-                serving(handle, ServerLimits(max_connections=most))
-            )
+            limits = ServerLimits(max_connections=most, linger_s=600, linger_idle_s=600)
+            server = await stack.enter_async_context(serving(handle, limits))
             inside = [await stack.enter_async_context(connected(server)) for _ in range(most)]
             for client in inside:
                 await client.send(get())
                 await soon(started.acquire())
             with self.assertLogs("yaa.listener"):
                 late = [await stack.enter_async_context(connected(server)) for _ in range(most + 4)]
-                heads = [await client.more() for client in late[-4:]]
-            self.assertEqual([head[9:12] for head in heads], [b""] * 4)
-            self.assertEqual([(await client.more())[9:12] for client in late[:2]], [b"503"] * 2)
+                heads = [await client.more() for client in late[:6]]
+            self.assertEqual([head[9:12] for head in heads], [b"503"] * 6)
+            for client in late[:4]:
+                await soon(sends_in_vain(client))
             release.set()
 
     async def test_out_of_file_descriptors(self) -> None:
@@ -337,6 +387,15 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
                 await asyncio.get_running_loop().sock_sendall(waiting, get())
                 answer = await soon(asyncio.get_running_loop().sock_recv(waiting, 100))
                 self.assertTrue(answer.startswith(b"HTTP/1.1 200"))
+
+
+async def sends_in_vain(client: Client) -> None:
+    """Send until the server has closed the connection in both directions."""
+    with contextlib.suppress(ConnectionError):
+        while True:
+            client.writer.write(b"x")
+            await client.writer.drain()
+            await asyncio.sleep(0.001)
 
 
 @contextlib.contextmanager
