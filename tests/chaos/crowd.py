@@ -310,6 +310,11 @@ class Crowd:
         ]
 
 
+def tracebacks(output: str) -> list[str]:
+    """Return the lines of a log that hold a traceback: the server writes a record as one line."""
+    return [line for line in output.splitlines() if "Traceback (most recent call last)" in line]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.chaos.crowd", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20)
@@ -332,9 +337,7 @@ def main() -> int:
         wrong = crowd.tally.wrong + crowd.grown(before, after)
         if crowd.child.process.poll() is not None:
             wrong.append(f"the server has ended: {crowd.child.output[-2000:]}")
-        if "Traceback" in crowd.child.output:
-            at = crowd.child.output.index("Traceback")
-            wrong.append(f"the log has {crowd.child.output[at : at + 1500]}")
+        wrong += [f"the log has {line[:1500]}" for line in tracebacks(crowd.child.output)]
     print(f"{dict(crowd.tally.done)}, asked again {dict(crowd.tally.again)}", end=", ")
     print(f"the longest {crowd.tally.worst_s:.1f} s")
     print("\n".join(wrong[:20]))
