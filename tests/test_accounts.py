@@ -22,7 +22,7 @@ LIMITS = {"max_runs": 64, "max_connections": 1024, "max_memory": 1000}
 def rules(limits: Any = LIMITS, owners: str = "", people: int = 9, **own: Any) -> Rules:
     """The rules of so many people, with the limits of their keys: `ann=[{...}, {...}]`."""
     keys = [(name, each) for name, given in own.items() for each in given]
-    return Rules.of_keys(limits, keys, frozenset(owners.split()), people)
+    return Rules(limits, keys, frozenset(owners.split()), people)
 
 
 def code_of(

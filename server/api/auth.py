@@ -89,7 +89,7 @@ class Keys:
     def rules(self, limits: Mapping[str, Any]) -> Rules:
         """Return what each person with these keys may hold. `limits`: server.limits."""
         trusted = frozenset(key.owner for _, key in self._keys if key.is_owner)
-        return Rules.of_keys(limits, own_limits(self._entries), trusted, len(self.people))
+        return Rules(limits, own_limits(self._entries), trusted, len(self.people))
 
     def is_key(self, text: str) -> bool:
         """Return whether a header's value contains one of the keys, so must not be passed on."""

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import Problem
@@ -31,6 +30,7 @@ crowded: ContextVar[Callable[[str], bool]] = ContextVar("yaa_crowded", default=l
 NOBODY = "\0"  # the person of requests that need no key; no key has this name
 OWNER = 3  # times of what stays free that an owner may hold
 RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
+EXACT_S = 1e-6  # of times that were added up
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -76,51 +76,43 @@ class Terms(NamedTuple):
     own: float = math.inf
 
 
-@dataclass(frozen=True)
 class Rules:
     """How much there is, and of it for whom.
 
     limits   `server.limits`
-    own      person -> `max_runs` and `rate_limit` of their keys, the narrowest of any
+    keys     (person, limits) of each key that has limits; of several the narrowest hold
     owners   the people who are the server's owners
     people   how many people have keys; 0 if that is not known, then nobody has a share
     """
 
-    limits: Mapping[str, Any] = field(default_factory=dict)
-    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    owners: frozenset[str] = frozenset()
-    people: int = 0
-
-    @classmethod
-    def of_keys(
-        cls,
+    def __init__(
+        self,
         limits: Mapping[str, Any],
-        keys: Iterable[tuple[str, Mapping[str, Any]]],
-        owners: frozenset[str],
-        people: int,
-    ) -> Rules:
-        """Make them from (person, limits) of keys that have limits."""
-        own: dict[str, dict[str, Any]] = {}
-        for person, given in keys:
-            had = own.setdefault(person, {})
-            if (most := given.get("max_runs")) is not None:
-                had["max_runs"] = min(most, had.get("max_runs", most))
-            if (rate := given.get("rate_limit")) is not None:
-                had["rate_limit"] = " ".join(filter(None, (had.get("rate_limit"), rate)))
-        return cls(limits, own, owners, people)
+        keys: Iterable[tuple[str, Mapping[str, Any]]] = (),
+        owners: frozenset[str] = frozenset(),
+        people: int = 0,
+    ) -> None:
+        self._limits, self._owners, self._people = limits, owners, people
+        self._runs: dict[str, int] = {}
+        self._rates: dict[str, str] = {}
+        for person, own in keys:
+            if (most := own.get("max_runs")) is not None:
+                self._runs[person] = min(most, self._runs.get(person, most))
+            if (rate := own.get("rate_limit")) is not None:
+                self._rates[person] = f"{self._rates.get(person, '')} {rate}".strip()
 
     def terms(self, person: str, what: str) -> Terms:
         """Return the terms on which a person takes of a resource."""
-        key, share = RESOURCES[what].key, OWNER if person in self.owners else 1.0
-        if not self.people or (self.people == 1 and person != NOBODY):
+        most, share = self._limits.get(RESOURCES[what].key, math.inf), 1.0
+        if not self._people or (self._people == 1 and person != NOBODY):
             share = math.inf
-        most = self.limits.get(key, math.inf)
-        return Terms(most, share, self.own.get(person, {}).get(key, math.inf))
+        elif person in self._owners:
+            share = OWNER
+        return Terms(most, share, self._runs.get(person, math.inf) if what == "runs" else math.inf)
 
     def rate(self, person: str) -> str:
         """Return the rate of requests, perhaps several with spaces between; "" for none."""
-        found = self.own.get(person, {}).get("rate_limit")
-        return str(self.limits.get("rate_limit", "") if found is None else found)
+        return self._rates.get(person, str(self._limits.get("rate_limit", "")))
 
 
 class Pool:
@@ -140,7 +132,7 @@ class Pool:
         most, share, own = terms or self.terms
         held = self.held.get(person, 0)
         free, wanted = most - self.total - amount, held + amount
-        return free >= 0 and wanted <= own and (not held or not free < wanted / share)
+        return free >= 0 and wanted <= own and (not held or free >= wanted / share)
 
     def change(self, person: str, amount: int) -> None:
         """Count what a person takes, or gives back (below 0); then whoever waits may take it.
@@ -205,13 +197,13 @@ class Accounts:
     def __init__(
         self, rules: Rules | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.rules = rules or Rules()
+        self.rules = rules or Rules({})
         self._clock = clock
         self.requests: set[Request] = set()  # those being served that have a key
         self.pools = {name: Pool() for name in RESOURCES}
         self._arrivals = Pool(math.inf, 1, 1)  # one request of each person in a turn of the loop
         self._named: Counter[tuple[str, str, str]] = Counter()  # resource, person, name -> holders
-        self._rates: dict[str, list[tuple[float, float]]] = {}  # tokens and when, for each rate
+        self._full: dict[str, list[float]] = {}  # person -> when each rate's bucket is full
 
     def take(
         self, person: str, what: str, amount: int = 1, *, before: int = 0, always: bool = False
@@ -220,14 +212,12 @@ class Accounts:
 
         Raises Problem if they may not, unless `always`; then nothing has changed.
         """
-        pool = self.pools[what]
-        if before:
-            pool.change(person, -before)
-        allowed = always or amount <= before
-        if not (allowed or pool.fits(person, amount, self.rules.terms(person, what))):
-            pool.change(person, before)
+        pool, terms = self.pools[what], self.rules.terms(person, what)
+        pool.change(person, -before)
+        fits = always or amount <= before or pool.fits(person, amount, terms)
+        pool.change(person, amount if fits else before)
+        if not fits:
             raise self.refusal(person, what, amount - before)
-        pool.change(person, amount)
 
     def give(self, person: str, what: str, amount: int = 1) -> None:
         """Count that a person gives so much back."""
@@ -320,24 +310,21 @@ class Accounts:
         """Count a request. Raises Problem("rate_limited") with Retry-After, and then counts none.
 
         A rate is a token bucket: `100/1m` lets a hundred requests come at once, and after them one
-        every 0.6 s.
+        every 0.6 s. Of a bucket is kept when it will be full again.
         """
         if not (limit := self.rules.rate(person)):
             return
         now, rates = self._clock(), [parse_rate(each) for each in limit.split(" ")]
-        before = self._rates.get(person, [])
-        before = before + [(most, now) for most, _ in rates[len(before) :]]
-        left = [
-            min(most, tokens + (now - then) * per_second)
-            for (most, per_second), (tokens, then) in zip(rates, before, strict=False)
-        ]
-        short = [(1 - has) / rate[1] for has, rate in zip(left, rates, strict=True) if has < 1]
-        if short:
-            wait = max(1, math.ceil(max(short)))
+        full = [max(now, each) for each in self._full.get(person, ())]
+        full += [now] * (len(rates) - len(full))
+        full = [then + 1 / rate[1] for then, rate in zip(full, rates, strict=False)]
+        late = [then - now - most / each for then, (most, each) in zip(full, rates, strict=True)]
+        if (wait := max(late)) > EXACT_S:
+            wait = max(1, math.ceil(wait))
             text = f"Your keys may ask {limit.replace(' ', ' and ')} times"
             step = f"the next request is taken in {wait} s"
             raise Problem("rate_limited", f"{text}; {step}", headers={"Retry-After": str(wait)})
-        self._rates[person] = [(has - 1, now) for has in left]
+        self._full[person] = full
 
 
 def niceness(number: int) -> int:

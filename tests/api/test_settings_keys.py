@@ -64,7 +64,7 @@ class Making(Case):
         keys = Keys(self.live.config.server["api_keys"], "made" * 6)
         found = keys.check({"yaa-api-key": key})
         self.assertEqual((found.name, found.is_owner), ("Zoë", False))
-        self.assertEqual(keys.rules({}).own["Zoë"], {"max_runs": 2})
+        self.assertEqual(keys.rules({}).terms("Zoë", "runs").own, 2)
         self.assertTrue(keys.check({"yaa-api-key": "made" * 6}).is_owner, "nobody is locked out")
         again = (await self.make(name="other")).json["key"]
         self.assertNotEqual(again, key)

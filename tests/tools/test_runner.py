@@ -146,7 +146,7 @@ class Folders(Case):
 class Priorities(Case):
     async def test_calls_at_once_of_one_person_stand_back(self) -> None:
         """The processor goes to whoever has fewer calls: the second of a person is behind."""
-        self.runner = ToolRunner(self.home, accounts=Accounts(Rules(people=2)))
+        self.runner = ToolRunner(self.home, accounts=Accounts(Rules({}, people=2)))
         said = []
         with self.runner.accounts.call("ann"):
             for owner in ("ann", "bob"):
