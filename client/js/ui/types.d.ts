@@ -378,6 +378,10 @@ declare global {
       }): { el: any; update(settings: any): void; open(name: string): void }
     }
     'ui/server/trial': {
+      trialOf(given: {
+        label: string; going: string; what: () => any; ask: (wanted: any, signal: AbortSignal) => Promise<any>
+        show: (found: any) => any; then?: (found: any) => void
+      }): { press: HTMLButtonElement; note: any; said: any; run(): Promise<void>; end(): void }
       trialView(store: { routes: any }, given: {
         label: string; what: () => any; onModels?: (found: any) => void; onCandidates?: (vendors: Vendor[]) => void
       }): { press: any; note: any; said: any; run(): Promise<any>; end(): void }

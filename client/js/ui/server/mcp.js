@@ -1,7 +1,7 @@
 // MCP servers: an entry is pasted as another program has it, tried, and kept with the tools that it has shown.
 
-yaa.define('ui/server/mcp', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/mcp-sign-in', 'ui/server/parts', 'core/server-settings'], (
-  { h, fill, text, attr }, { t }, { jsonField }, { signInsPart }, { textField, formOf, row, badge, confirm, small, listPart, busy, problemLine }, { mcpEntries, freeName, NAME },
+yaa.define('ui/server/mcp', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/mcp-sign-in', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
+  { h, text, attr }, { t }, { jsonField }, { signInsPart }, { textField, formOf, row, badge, confirm, small, listPart }, trials, { mcpEntries, freeName, NAME },
 ) => {
   const PATH = ['server', 'mcpServers']
 
@@ -9,29 +9,15 @@ yaa.define('ui/server/mcp', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/mcp-sign
   const serversOf = (settings) => settings.effective?.mcpServers ?? settings.file?.server?.mcpServers ?? {}
 
   /** A trial of one entry. @param {any} store @param {() => {name: string, entry: any} | null} what */
-  function trialOf(store, what) {
-    const note = problemLine()
-    const said = h('div', { role: 'status' })
-    const press = h('button.button', { type: 'button', onclick: () => run() }, t('host.mcp.try'))
-    /** @type {AbortController | null} */ let going = null
-
-    async function run() {
-      const wanted = what()
-      if (!wanted) return
-      going?.abort()
-      const mine = going = new AbortController()
-      fill(said, h('p.hint', null, h('span.spinner'), ' ', t('host.mcp.starting')))
-      /** @type {any} */ let found = null
-      await busy(press, note, async () => {
-        found = await store.routes.tryMcp(wanted.name, wanted.entry, mine.signal)
-        if (!found.ok && !found.sign_in) throw new Error(found.problem?.detail ?? t('host.try.failed'))
-      })
-      if (mine !== going) return
-      fill(said, found && note.hidden ? [found.sign_in && !found.ok ? h('p.hint', null, t('host.mcp.needsSignIn')) : toolsOf(found.tools ?? [])] : [])
-    }
-
-    return { press, note, said, end: () => going?.abort() }
-  }
+  const trialOf = (store, what) => trials.trialOf({
+    what, label: t('host.mcp.try'), going: t('host.mcp.starting'),
+    async ask({ name, entry }, signal) {
+      const found = await store.routes.tryMcp(name, entry, signal)
+      if (!found.ok && !found.sign_in) throw new Error(found.problem?.detail ?? t('host.try.failed'))
+      return found
+    },
+    show: (found) => (found.sign_in && !found.ok ? h('p.hint', null, t('host.mcp.needsSignIn')) : toolsOf(found.tools ?? [])),
+  })
 
   /** @param {{name: string, description?: string}[]} tools */
   const toolsOf = (tools) => h('details.connect-more', { open: tools.length < 9 }, h('summary', null, t('host.mcp.tools', { n: tools.length })),

@@ -5,45 +5,54 @@ yaa.define('ui/server/trial', ['ui/dom', 'ui/server/i18n', 'ui/server/parts'], (
   const MOST_SHOWN = 300
 
   /**
-   * @param {{routes: any}} store
-   * @param {{label: string, what: () => any, onModels?: (found: any) => void, onCandidates?: (vendors: Vendor[]) => void}} given
-   *   `what`: as `POST /settings/try/provider` takes it; null: nothing to try yet. `onCandidates`: nobody was asked, for
-   *   the key may be of any of these
+   * A button by which the server tries something; pressed again, it gives up what it tried before.
+   * @param {{label: string, going: string, what: () => any, ask: (wanted: any, signal: AbortSignal) => Promise<any>, show: (found: any) => any, then?: (found: any) => void}} given
+   *   `what`: null while there is nothing to try; `ask`: throws what is said, and finds null where there is nothing to show
    */
-  function trialView(store, { label, what, onModels = () => {}, onCandidates }) {
+  function trialOf({ label, going, what, ask, show, then = () => {} }) {
     const note = problemLine()
-    const said = h('p.hint', { role: 'status' })
+    const said = h('div', { role: 'status' })
     const press = h('button.button', { type: 'button', onclick: run }, label)
-    /** @type {AbortController | null} */ let going = null
+    /** @type {AbortController | null} */ let current = null
 
-    /** @returns {Promise<any>} what was found, null where it did not work */
     async function run() {
       const wanted = what()
-      if (!wanted) return null
-      going?.abort()
-      const mine = going = new AbortController()
+      if (!wanted) return
+      current?.abort()
+      const mine = current = new AbortController()
       /** @type {any} */ let found = null
-      fill(said, h('span.spinner'), ' ', t('host.try.going'))
-      await busy(press, note, async () => {
-        found = await store.routes.tryProvider(wanted, mine.signal)
-        if (!found.ok && onCandidates && found.candidates?.length) return onCandidates(found.candidates)
-        if (!found.ok) throw new Error(found.problem?.detail ?? t('host.try.failed'))
-      }).finally(() => fill(said))
-      if (!note.hidden || !found?.ok || mine !== going) return null
-      fill(said, t('host.try.works', { n: found.models?.length ?? 0, time: duration(found.took_ms ?? 0) }))
-      onModels(found)
-      return found
+      fill(said, h('p.hint', null, h('span.spinner'), ' ', going))
+      await busy(press, note, async () => { found = await ask(wanted, mine.signal) })
+      if (mine !== current) return
+      fill(said, found && show(found))
+      if (found) then(found)
     }
 
     function end() {
-      going?.abort()
-      going = null
+      current?.abort()
+      current = null
       note.hidden = true
       fill(said)
     }
 
     return { press, note, said, run, end }
   }
+
+  /**
+   * @param {{routes: any}} store
+   * @param {{label: string, what: () => any, onModels?: (found: any) => void, onCandidates?: (vendors: Vendor[]) => void}} given
+   *   `what`: as `POST /settings/try/provider` takes it. `onCandidates`: nobody was asked, for the key may be of any of these
+   */
+  const trialView = (store, { label, what, onModels, onCandidates }) => trialOf({
+    label, what, then: onModels, going: t('host.try.going'),
+    async ask(wanted, signal) {
+      const found = await store.routes.tryProvider(wanted, signal)
+      if (!found.ok && onCandidates && found.candidates?.length) return void onCandidates(found.candidates)
+      if (!found.ok) throw new Error(found.problem?.detail ?? t('host.try.failed'))
+      return found
+    },
+    show: (found) => h('p.hint', null, t('host.try.works', { n: found.models?.length ?? 0, time: duration(found.took_ms ?? 0) })),
+  })
 
   /** @param {any} model @returns {string} its window and price, where they are known */
   function factsOf({ window, price }) {
@@ -62,5 +71,5 @@ yaa.define('ui/server/trial', ['ui/dom', 'ui/server/i18n', 'ui/server/parts'], (
     return { el, write: (/** @type {any[]} */ models) => fill(el, models.slice(0, MOST_SHOWN).map((one) => h('option', { value: one.name }, factsOf(one)))) }
   }
 
-  return { trialView, factsOf, offersOf }
+  return { trialOf, trialView, factsOf, offersOf }
 })
