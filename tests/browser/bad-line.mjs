@@ -150,11 +150,11 @@ await main(async (walk, job) => {
       over: "PUT /workspaces/.*path=up", begin: () => openFiles({ "f1.txt": "1" }),
       act: () => drop("aside.files", "up.txt", "mine"),
       async check(id, fail) {
-        await until(async () => (await filesOf(id)).includes("up.txt") || await isThere(".uploads button:not([hidden])"));
+        await until(async () => (await filesOf(id)).includes("up.txt") || await isThere(".uploads li[data-tone=bad]"));
         if (!(await filesOf(id)).includes("up.txt") && !await isThere(".uploads li")) fail("lost", "up.txt is nowhere");
         await listed(id)(fail);
-        if (await pressed("Try again", ".uploads button") || await pressed("Again", ".uploads button")) await until(async () => (await filesOf(id)).includes("up.txt"));
-        if (!(await filesOf(id)).includes("up.txt")) fail("stuck", "it cannot be sent again");
+        if (await pressed("Try again", ".uploads .button")) await until(async () => (await filesOf(id)).includes("up.txt"));
+        if (!(await filesOf(id)).includes("up.txt")) fail("stuck", `it cannot be sent again: ${await page.$eval("aside.files", (one) => one.innerText)}`);
       },
     },
     "upload, the agent writes, Undo": {
@@ -611,6 +611,7 @@ await main(async (walk, job) => {
         fail("stuck", String(error.message).slice(0, 300));
       }
       await told("heal");
+      if (broken.length) await told("red", `${action} × ${fault.label}`, broken);
       if (broken.length || action.startsWith("open the page")) await openPage();
       return { broken };
     });

@@ -155,14 +155,20 @@ def fault_of(given: Row, path: str) -> Fault:
     return Fault(**{key: given[key] for key in given if key in FIELDS} | {"path": path})
 
 
+def print_red(row: str, broken: list[str]) -> None:
+    """Print what was broken in a row."""
+    for words in broken:
+        print(f"{row}: {words}", flush=True)
+
+
 def go(
     browser: str, rows: list[tuple[str, str]], tree: Path = tools.ROOT
 ) -> tuple[dict[str, list[str]], str]:
-    """Walk through rows; return what was broken in each, and what stopped the walk."""
+    """Walk through rows, print red ones; return what was broken, and what stopped the walk."""
     with ExitStack() as stack:
         line = Line(stack, tree=tree)
         asks: dict[str, Callable[..., Any]] = {"fault": line.fault, "heal": line.heal}
-        asks["restart"] = line.restart
+        asks |= {"restart": line.restart, "red": print_red}
         job = {"label": f"{browser}-bad-line", "limit_s": 60 + ROW_S * len(rows), **line.job(rows)}
         walked = walks.walk("bad-line.mjs", browser, job, asks)
         steps = {name: step.get("broken", []) for name, step in walked.steps.items()}
@@ -233,9 +239,6 @@ def main() -> int:
         steps, error = go(options.browser, rows, options.tree)
         total += len(steps)
         red += sum(map(bool, steps.values()))
-        for name, broken in steps.items():
-            for words in broken:
-                print(f"{name}: {words}", flush=True)
         if error:
             red += 1
             print(f"the walk ended: {error}", flush=True)
