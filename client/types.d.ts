@@ -251,7 +251,7 @@ interface Workspace {
   /** What is there, null for nothing; of kind `unknown` behind 10,000 entries of a folder. */
   find(path: string): Promise<FileEntry | null>
   read(path: string, options?: { tree?: string; most?: number }): Promise<Blob>
-  upload(path: string, file: Blob, options?: { signal?: AbortSignal; onProgress?: (sent: number) => void; pause?: (ms: number) => Promise<void> }): Promise<any>
+  upload(path: string, file: Blob, options?: { signal?: AbortSignal; onProgress?: (sent: number) => void; pause?: (ms: number, signal?: AbortSignal) => Promise<void> }): Promise<any>
   remove(path: string): Promise<any>
   move(from: string, to: string): Promise<any>
   state(): Promise<any>
@@ -513,7 +513,7 @@ interface Modules {
     readDirectory(text: string): { folders: { name: string; sha256: string }[]; files: { name: string; sha256: string; bytes: number }[] } | null
     isHash(value: any): boolean
   }
-  'io/workspace-api': { open(api: Api, session: string, folder?: string): Workspace }
+  'io/workspace-api': { open(api: Api, session: string, folder?: string, watch?: (work: Promise<any>) => Promise<any>): Workspace }
   'io/kept-objects': {
     save(session: string, found: KeptObjects, bytes: Map<string, ArrayBuffer>): Promise<void>
     of(session: string): Promise<KeptObjects | null>
@@ -531,7 +531,7 @@ interface Modules {
     create(options: { base: string; key?: string; fetch?: typeof fetch; timers?: Pick<Timers, 'set' | 'clear'>; onAnswer?: () => void }): Api
     failure(error: any, url: string, begun?: boolean): Failure
     speak(words: (name: string, values: { detail: string }) => string): void
-    pause(ms: number, timers: Pick<Timers, 'set' | 'clear'>, signal?: AbortSignal | null): Promise<void>
+    pause(ms: number, signal?: AbortSignal | null, timers?: Pick<Timers, 'set'>): Promise<void>
   }
   'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/session-base': { create(post: Api['run']): Bases }

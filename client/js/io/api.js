@@ -88,7 +88,7 @@ yaa.define('io/api', [], () => {
           return await attempt(root + path, options)
         } catch (error) {
           if (n >= PAUSES_MS.length || !mayRepeat(options) || !isPassing(/** @type {any} */ (error))) throw error
-          await pause(PAUSES_MS[n], timers, options.signal)
+          await pause(PAUSES_MS[n], options.signal, timers)
         }
       }
     }
@@ -168,8 +168,8 @@ yaa.define('io/api', [], () => {
   /** May it go better in a moment? Not where the limit of silence was waited for. @param {Failure} error */
   const isPassing = ({ kind, code }) => kind === 'cut' || (kind === 'network' && code !== 'timeout') || AWAY.test(code)
 
-  /** @param {number} ms @param {Pick<Timers, 'set' | 'clear'>} timers @param {AbortSignal | null} [signal] @returns {Promise<void>} */
-  const pause = (ms, timers, signal) => new Promise((resolve) => {
+  /** @param {number} ms @param {AbortSignal | null} [signal] @param {Pick<Timers, 'set'>} [timers] @returns {Promise<void>} */
+  const pause = (ms, signal = null, timers = TIMERS) => new Promise((resolve) => {
     if (signal?.aborted) return resolve()
     timers.set(resolve, ms)
     signal?.addEventListener('abort', () => resolve(), { once: true })

@@ -120,13 +120,13 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       this.say({ phase: 'stopping', since: this.timers.now() })
       const { signal } = this.hungUp
       for (const ms of STOP_PAUSES) {
-        if (ms) await pause(ms, this.timers, signal)
+        if (ms) await pause(ms, signal, this.timers)
         if (this.end || signal.aborted) break
         const answer = await this.api.stop(this.session.id, signal).catch(({ code }) => void (code === 'timeout' && this.hungUp.abort()))
         if (!answer) continue
         this.refusal = answer.detail ?? ''
         this.confirmed = !this.refusal
-        if (streams && !this.over) await pause(GRACE_MS, this.timers, signal)
+        if (streams && !this.over) await pause(GRACE_MS, signal, this.timers)
         break
       }
       this.controller.abort()

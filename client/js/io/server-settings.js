@@ -1,16 +1,13 @@
 // The routes of the server's settings, for its owner. Nothing that comes or goes here is stored in the browser.
 
-yaa.define('io/server-settings', ['io/changes'], ({ once }) => {
+yaa.define('io/server-settings', ['io/api', 'io/changes'], ({ pause: wait }, { once }) => {
   /** A server that loads its new settings is asked again after these. */
   const PAUSES_MS = [100, 200, 400, 800, 1500, 3000, 5000, 5000, 5000, 5000]
   /** A vendor's answer, or the start of an MCP server that downloads itself first. */
   const TRIAL_MS = 330_000
 
-  /**
-   * @param {() => Api} api
-   * @param {(ms: number) => Promise<void>} [pause] replaced in tests
-   */
-  function open(api, pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })) {
+  /** @param {() => Api} api @param {(ms: number) => Promise<void>} [pause] replaced in tests */
+  function open(api, pause = wait) {
     /** @param {string} method @param {string} path @param {any} [body] @param {RequestOptions} [options] @returns {Promise<any>} */
     const ask = (method, path, body, options) => api().ask(path, { method, body, ...options })
 

@@ -1,7 +1,7 @@
 // The files of a session on a server: its routes as functions (docs/reference/http.md). A file goes up in pieces, so that
 // one that is cut off goes on where it was.
 
-yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
+yaa.define('io/workspace-api', ['io/api', 'io/changes'], ({ pause: wait }, { once }) => {
   /** Bytes of one piece: well below what the server takes at once. */
   const PIECE = 2 ** 20
   /** Entries of one answer. */
@@ -13,9 +13,10 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
 
   /**
    * @param {Api} api @param {string} session its id @param {string} [folder] a named folder; without one the session's own
+   * @param {(work: Promise<any>) => Promise<any>} [watch] is given each answer that is waited for
    * @returns {Workspace}
    */
-  function open(api, session, folder) {
+  function open(api, session, folder, watch = (work) => work) {
     /** @param {string} route @param {Record<string, any>} [query] what is undefined is left out */
     function address(route, query = {}) {
       const given = new URLSearchParams()
@@ -26,7 +27,7 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
     }
 
     /** @param {string} route @param {Record<string, any>} [query] @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
-    const ask = (route, query, options) => api.ask(address(route, query), options)
+    const ask = (route, query, options) => watch(api.ask(address(route, query), options))
 
     /** @param {string} method @param {string} route @param {Record<string, any>} query @param {Parameters<Api['ask']>[1]} [options] @returns {Promise<any>} */
     const change = (method, route, query, options) => once(`${method} ${api.base}${address(route, query)}`, (headers) => ask(route, query, { method, headers, retry: true, ...options }))
@@ -52,7 +53,7 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
     /** @type {Workspace['read']} */
     async function read(path, { tree, most } = {}) {
       const headers = most ? { Range: `bytes=0-${most - 1}` } : undefined
-      const response = await api.request(address('file', { path, tree }), { headers }).catch((error) => {
+      const response = await watch(api.request(address('file', { path, tree }), { headers })).catch((error) => {
         if (error.status === 416) return null // of an empty file there is no first byte
         throw error
       })
@@ -88,7 +89,7 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
           if (Number.isSafeInteger(received) && Number(received) >= 0 && Number(received) < sent) sent = Number(received) // it has lost some
         }
         if (failed > PAUSES_MS.length) throw new Error(`${path}: the server takes nothing of it.`)
-        if (failed) await pause(PAUSES_MS[failed - 1])
+        if (failed) await pause(PAUSES_MS[failed - 1], signal)
         signal?.throwIfAborted()
       }
     }
@@ -113,9 +114,6 @@ yaa.define('io/workspace-api', ['io/changes'], ({ once }) => {
 
   /** May it go better the next time? @param {Failure} error */
   const isPassing = ({ kind, status }) => kind !== 'aborted' && (kind !== 'refused' || status === 409 || status >= 502)
-
-  /** @param {number} ms @returns {Promise<void>} */
-  const wait = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })
 
   return { open }
 })

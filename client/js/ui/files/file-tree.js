@@ -62,6 +62,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
             else listed.set('', { entries: [], complete: true })
           } else {
             trouble = shared.wordsOf(error)
+            shared.again(error)
             if (shared.tree()) listed.clear() // what was there is of another point
             for (const other of folders) if (other && !listed.has(other)) opened.delete(other) // they can be opened again
             break

@@ -23,6 +23,8 @@ export interface Shared {
   open(path: string, diff?: { from: string; to: string }): void
   list(name: 'tree' | 'changes' | 'layer'): void
   refresh(): Promise<void>
+  /** what was to be shown did not come: it is asked for once more in a while */
+  again(error: any): void
   target(): Target
   failed(error: any): void
   wordsOf(error: any): string
@@ -38,7 +40,7 @@ declare global {
       foldersOf(app: import('../types').App): { name: string; mode: string; available?: boolean; reason?: string }[]
       folderOf(app: import('../types').App, session?: Session): string
       modeOf(app: import('../types').App, session?: Session): string
-      routesOf(app: import('../types').App, session?: Session): Workspace
+      routesOf(app: import('../types').App, session?: Session, watch?: (work: Promise<any>) => Promise<any>): Workspace
       adopt(app: import('../types').App, entry: import('../types').Entry, tree: any): void
       adoptLater(app: import('../types').App, entry: import('../types').Entry): Promise<void>
       pin(session: Session): void

@@ -55,7 +55,9 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         if (key !== drawn) draw()
         drawn = key
       } catch (error) {
-        if (mine === turn) text(note, t('files.failed', { detail: /** @type {any} */ (error).message }))
+        if (mine !== turn) return
+        text(note, t('files.failed', { detail: /** @type {any} */ (error).message }))
+        shared.again(error)
       }
     }
 

@@ -23,9 +23,8 @@ yaa.define('ui/files/panel', [
     /** What the server says of the files. @type {any} */ let state = null
     /** A notice of the page's own. */
     let trouble = ''
-    let asked = 0
-    /** The server has said nothing for a while. */
-    let silent = false
+    let [asked, tries, later] = [0, 0, 0]
+    /** What the server has said nothing to for a while. @type {Set<Promise<any>>} */ const silent = new Set()
     /** What was in the way when this page brought files back. @type {any} */ let inWay = null
     /** What of the open session is not kept in this browser. */
     let unkept = { id: '', count: 0, bytes: 0 }
@@ -35,14 +34,14 @@ yaa.define('ui/files/panel', [
     const shared = {
       app, context,
       session: () => app.past ?? app.current.session,
-      routes: () => files.routesOf(app),
+      routes: () => files.routesOf(app, undefined, watch),
       mode: () => files.modeOf(app),
       tree: () => pointOf().tree,
       state: () => state,
       canWrite: () => !pointOf().tree && files.modeOf(app) !== 'read' && app.server.info()?.workspace?.recorded !== false,
       open: (path, diff) => show('file', path, diff),
       list: (name) => show(name),
-      refresh, target, failed: files.failed, wordsOf: files.wordsOf,
+      refresh, again, target, failed: files.failed, wordsOf: files.wordsOf,
     }
     const tree = fileTree(shared)
     const viewer = fileView(shared, () => show('tree'))
@@ -116,17 +115,27 @@ yaa.define('ui/files/panel', [
       body.scrollTop = 0
     }
 
-    /** Ask the server anew, and draw what is shown. */
-    async function refresh() {
+    /** Say so while the server does not answer. @template T @param {Promise<T>} work @returns {Promise<T>} */
+    function watch(work) {
+      const timer = setTimeout(() => (silent.add(work), drawNotice()), SILENT_MS)
+      return work.finally(() => {
+        clearTimeout(timer)
+        if (silent.delete(work)) drawNotice()
+      })
+    }
+
+    /** What was shown may be old: look once more in a while. @param {any} error */
+    function again({ kind }) {
+      clearTimeout(later)
+      if (kind !== 'refused') later = setTimeout(() => opened && refresh(tries + 1), Math.min(2000 * 2 ** tries, 30_000))
+    }
+
+    /** Ask the server anew, and draw what is shown. @param {number} [n] so often it has failed */
+    async function refresh(n = 0) {
       const [{ id: of }, mine] = [app.current.session, ++asked]
+      tries = n
+      clearTimeout(later)
       drawHead()
-      const timer = setTimeout(() => say(true), SILENT_MS)
-      /** @param {boolean} now */
-      function say(now) {
-        if (mine !== asked) return
-        silent = now
-        drawNotice()
-      }
       try {
         const next = await shared.routes().state()
         if (mine !== asked || of !== app.current.session.id) return
@@ -136,9 +145,7 @@ yaa.define('ui/files/panel', [
         if (mine !== asked || of !== app.current.session.id) return
         state = null
         trouble = /** @type {any} */ (error).message
-      } finally {
-        clearTimeout(timer)
-        say(false)
+        again(/** @type {any} */ (error))
       }
       draw()
       lookAtCopies(of)
@@ -185,7 +192,7 @@ yaa.define('ui/files/panel', [
       const info = app.server.info()?.workspace
       const { leftOut } = changesOf(shared.session())
       /** @type {any[]} */ const said = []
-      if (silent) said.push([t('files.silent'), 'ask'])
+      if (silent.size) said.push([t('files.silent'), 'ask'])
       if (trouble) said.push([t('files.failed', { detail: trouble }), 'bad'])
       const { changed_outside_count: outside } = shared.session().workspace ?? {}
       const why = shared.session().messages.findLast((message) => message.role === 'tool')?.result?.unrecorded
@@ -232,7 +239,7 @@ yaa.define('ui/files/panel', [
         mention.forget()
         if (isOpen()) await refresh()
       }
-      return { id: entry.session.id, routes: files.routesOf(app, entry.session), isOpen, changed }
+      return { id: entry.session.id, routes: files.routesOf(app, entry.session, watch), isOpen, changed }
     }
 
     /** @param {import('../types').State} next */

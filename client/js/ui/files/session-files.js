@@ -23,8 +23,8 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
     return name ? foldersOf(app).find((one) => one.name === name)?.mode ?? session.workspace?.mode ?? 'write' : 'own'
   }
 
-  /** @param {App} app @param {Session} [session] @returns {Workspace} */
-  const routesOf = (app, session = app.current.session) => workspaces.open(app.server.api(), session.id, folderOf(app, session) || undefined)
+  /** @param {App} app @param {Session} [session] @param {(work: Promise<any>) => Promise<any>} [watch] @returns {Workspace} */
+  const routesOf = (app, session = app.current.session, watch = undefined) => workspaces.open(app.server.api(), session.id, folderOf(app, session) || undefined, watch)
 
   /**
    * Write into the document that the page has changed its files: they stand so after its last message.
