@@ -16,10 +16,10 @@ const FALSE = /does not allow this page|other cards/;
 /** Kinds of faults that answer nothing for a while; and what shows that something is awaited. */
 const SILENT = new Set(["hang", "deaf", "delay", "late"]);
 const BUSY = ".spinner, [aria-busy=true], [aria-disabled=true], progress";
-/** So long, in ms of this machine, the page has for what it does after the line is good again. */
-const SETTLE_MS = 9000;
 
 await main(async (walk, job) => {
+  /** So long, in ms of this machine, the page has for what it does after the line is good again. */
+  const SETTLE_MS = job.patience_ms / 4;
   const { page } = walk;
   const { open, field, part } = parts(walk);
   const told = async (...what) => (await walk.ask(...what)).answer;
@@ -122,13 +122,13 @@ await main(async (walk, job) => {
   /** A form is saved again as long as it is open. */
   const savedAgain = (name, words, isSaved) => async (fail) => {
     await until(() => page.evaluate((at) => ![...document.querySelectorAll(`${at} button`)].some((one) => one.getAttribute("aria-disabled")), part(name)));
-    if (await isThere(`${part(name)} form.host-form`)) {
+    for (let n = 0; n < 2 && await isThere(`${part(name)} form.host-form`); n++) {
       if (!await pressed(words, `${part(name)} .host-form button`)) fail("stuck", "the button does nothing");
       await until(async () => !await isThere(`${part(name)} form.host-form`));
     }
     const said = await page.$eval(part(name), (one) => one.innerText);
     if (/changed elsewhere|of this name already|is taken/.test(said)) fail("false", said.match(/[^\n]*(?:changed elsewhere|of this name already|is taken)[^\n]*/)[0]);
-    if (await isThere(`${part(name)} form.host-form`)) fail("stuck", "it cannot be saved without a reload");
+    if (await isThere(`${part(name)} form.host-form`)) fail("stuck", `it cannot be saved without a reload: ${said.slice(-300)}`);
     if (!await isSaved()) fail("lost", "it is not on the server");
   };
 
@@ -594,7 +594,8 @@ await main(async (walk, job) => {
         if (fault.kind === "restart") await told("restart");
         const silent = 3000 / job.speed;
         await pause(silent);
-        if (SILENT.has(fault.kind) && !isQuiet && fault.hold > silent && await shown() === before && !await isThere(BUSY)) fail("false", "for 3 s nothing is said");
+        const isSaid = async () => await shown() !== before || isThere(BUSY);
+        if (SILENT.has(fault.kind) && !isQuiet && (fault.seconds ?? 9) > 0.3 && !await until(isSaid, silent)) fail("false", "for 6 s nothing is said");
         await pause(Math.max(0, fault.hold - silent));
         await during?.(state, fail);
         const raw = (await shown()).match(RAW);

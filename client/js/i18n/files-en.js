@@ -12,6 +12,7 @@ yaa.define('i18n/files-en', [], () => (
     'files.tab.changes': 'Changes',
     'files.tab.layer': 'Changes',
     'files.failed': 'That did not work: {detail}',
+    'files.unanswered': 'No answer came; look whether it was done. {detail}',
     'files.unrecorded': 'This server cannot record files: {reason}',
     'files.past': 'The files as they were at this point. Nothing can be changed here.',
     'files.pastNothing': 'No state of the files was recorded before this point. They are shown as they are now.',

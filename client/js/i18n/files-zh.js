@@ -12,6 +12,7 @@ yaa.define('i18n/files-zh', [], () => (
     'files.tab.changes': '改动',
     'files.tab.layer': '改动',
     'files.failed': '未能完成：{detail}',
+    'files.unanswered': '没有收到应答，请查看是否已完成。{detail}',
     'files.unrecorded': '此服务器无法记录文件：{reason}',
     'files.past': '这是文件在该时刻的样子，这里不能修改。',
     'files.pastNothing': '该时刻之前没有记录文件状态，显示的是现在的样子。',

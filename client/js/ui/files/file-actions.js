@@ -18,8 +18,7 @@ yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
         for (const { before, after } of [...answers].reverse()) answer = await routes.restore(before, after)
         toast(t('undo.done'))
       } catch (error) {
-        if (/** @type {any} */ (error).code === 'workspace_moved') toast(t('undo.over'), { bad: true })
-        else shared.failed(error)
+        shared.failed(error)
       }
       await changed(answer)
     }

@@ -181,8 +181,7 @@ yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/fil
     async function saveAll() {
       try {
         const paths = picked.size ? [...picked] : undefined
-        const { title = '' } = shared.session()
-        download.blob(download.nameFor(/** @type {any} */ ({ title: title || t('files.title') }), 'zip'), await shared.routes().archive({ tree: shared.tree(), paths }))
+        download.blob(download.nameFor(/** @type {any} */ ({ title: shared.session().title || t('files.title') }), 'zip'), await shared.routes().archive({ tree: shared.tree(), paths }))
       } catch (error) {
         shared.failed(error)
       }

@@ -185,8 +185,7 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
         if (rest > 0) return toast(t('review.rest', { n, rest }), { bad: true })
         toast(answer.conflicts?.length ? t('layer.appliedBut', { n, left: answer.conflicts.length }) : t('layer.applied', { n }), { bad: Boolean(answer.conflicts?.length) })
       } catch (error) {
-        const moved = /** @type {any} */ (error).code === 'workspace_moved'
-        if (moved) toast(t('layer.moved'), { bad: true })
+        if (/** @type {any} */ (error).code === 'workspace_moved') toast(t('layer.moved'), { bad: true })
         else shared.failed(error)
         refresh()
       }

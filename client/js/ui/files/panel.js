@@ -313,8 +313,7 @@ yaa.define('ui/files/panel', [
         await changed(await routes.restore(before, after))
         toast(t('review.undone'))
       } catch (error) {
-        if (/** @type {any} */ (error).code !== 'workspace_moved') return files.failed(error)
-        toast(t('undo.over'), { bad: true })
+        files.failed(error)
       }
     }
 

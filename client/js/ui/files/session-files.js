@@ -62,9 +62,11 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
   /** @param {any} error @returns {string} for the person */
   const wordsOf = (error) => (error?.code === 'objects_missing' ? t('files.missing') : t('files.failed', { detail: error?.message ?? String(error) }))
 
-  /** @param {any} error */
+  /** @param {any} error without the server's own answer nobody knows whether it was done */
   function failed(error) {
-    if (error?.name !== 'AbortError' && error?.code !== 'aborted') toast(wordsOf(error), { bad: true })
+    if (error?.name === 'AbortError' || error?.code === 'aborted') return
+    if (error?.code === 'workspace_moved') return toast(t('undo.over'), { bad: true })
+    toast(['network', 'cut', 'foreign'].includes(error?.kind) ? t('files.unanswered', { detail: error.message }) : wordsOf(error), { bad: true })
   }
 
   return { isOffered, foldersOf, folderOf, modeOf, routesOf, adopt, adoptLater, pin, keep, wordsOf, failed, LETTERS }
