@@ -397,6 +397,8 @@ class Run:
                     if self._has_worked_long():
                         await asyncio.sleep(0)
         except (Exception, asyncio.CancelledError) as error:  # bugs must end the run, too
+            if isinstance(error, asyncio.CancelledError) and not self._stop_code:
+                raise
             event = self._error(self._failure_event(error))
             await self._record_event(event)
             yield event
@@ -470,10 +472,8 @@ class Run:
         return self.agent.executions.stopping and not isinstance(step, Stop)
 
     def _failure_event(self, error: BaseException) -> Event:
-        """Return the event that ends a run in an exception. Raises CancelledError again."""
+        """Return the event that ends a run in an exception."""
         if isinstance(error, asyncio.CancelledError):
-            if not self._stop_code:
-                raise error
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
             return events.run_error(STOP_REASONS[self._stop_code], self._stop_code)

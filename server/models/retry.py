@@ -107,7 +107,7 @@ async def attempts(
                     yield event
             return
         except Failure as caught:
-            failure = caught
+            failure = caught.with_traceback(None)  # which refers to this frame, and so to itself
         pause = None if begun else policy.pause(failure, number)
         if pause is None or (end is not None and clock() + pause >= end):
             logger.warning("attempt %d failed for good: %s", number, failure.message)
@@ -115,7 +115,7 @@ async def attempts(
             return
         logger.info("attempt %d failed, next in %.1f s: %s", number, pause, failure.message)
         cause = failure.message
-        del failure  # its traceback holds the request, which is as large as the session
+        del failure  # its context holds the request, which is as large as the session
         with wait_notice("retry", pause, attempt=number + 1, of=most, cause=cause):
             await sleep(pause)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import io
 import json
 import threading
 import time
 import unittest
+import weakref
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 from server.agent.loop import REST_S, BaseAgent, Run
@@ -548,6 +550,25 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         again = self.agent().prepare(run.session)
         await collect(again)
         self.assertEqual(again.session["finish_reason"], "awaiting")
+
+    async def test_a_run_that_was_cut_off_is_freed_at_once(self) -> None:
+        """A server with work for hours may not look for cycles, and each keeps a session."""
+        host = self.agent()
+
+        async def cut() -> weakref.ref[Run]:
+            run = host.prepare({"messages": [user("go")]})
+            with suppress(asyncio.CancelledError):
+                async with aclosing(run.events()) as events:
+                    async for event in events:
+                        if event["type"] == "TEXT_MESSAGE_CONTENT":
+                            run.interrupt()
+                self.fail("it was not cut off")
+            return weakref.ref(run)
+
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.assertIsNone((await asyncio.create_task(cut()))())
 
     async def test_auto_title_makes_one_extra_call_at_the_end(self) -> None:
         def script(messages: list[Any]) -> list[tuple[Any, ...]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import threading
 import time
 import unittest
+import weakref
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -133,6 +136,27 @@ class Loop(unittest.IsolatedAsyncioTestCase):
         wait = {"awaits": "retry", "waited_s": 0, "of": 4, "cause": "m"}
         wanted = [{**wait, "attempt": 2, "left_s": 2}, {**wait, "attempt": 3, "left_s": 4}]
         self.assertEqual(self.waits, wanted)
+
+    async def test_what_failed_for_good_is_freed_at_once(self) -> None:
+        """A failure knows the frames that it came through, and these the request."""
+
+        def ask() -> AsyncGenerator[Event, None]:
+            request = threading.Event()
+            self.request = weakref.ref(request)
+
+            async def attempt(left: float | None) -> AsyncGenerator[Event, None]:
+                yield DELTA
+                failure = Failure(f"{request.is_set()}", "m")
+                raise failure
+
+            clock = FakeTime()
+            return attempts(attempt, RetryPolicy(0, 2), limit=None, clock=clock, sleep=clock.sleep)
+
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.assertEqual(len([event async for event in ask()]), 2)
+        self.assertIsNone(self.request())
 
     async def test_a_silent_model_is_said_to_be_awaited(self) -> None:
         said: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
