@@ -24,6 +24,8 @@ await main(async (walk, job) => {
   const { open, field, part } = parts(walk);
   const told = async (...what) => (await walk.ask(...what)).answer;
   let count = 0;
+  /** The fault of the row. @type {any} */ let now = {};
+  let ranOn = false;
 
   /** The page's clock runs faster than ours, so that its limits of seconds are waited for. */
   const hurry = (tab) => tab.evaluateOnNewDocument((speed) => {
@@ -86,6 +88,19 @@ await main(async (walk, job) => {
     const tops = [...new Set(Object.keys(names).map((path) => path.split("/")[0]))];
     await until(async () => (await rows()).join() === tops.sort().join());
     return id;
+  }
+
+  /** A session whose commands run unasked. */
+  async function shellSession() {
+    const id = await newSession();
+    await page.evaluate(() => { yaa.use("ui/commands").context().app.current.session.config = { tool: { shell: { auto_approve: true } } }; });
+    ranOn = false;
+    return id;
+  }
+  /** How often a command of it ran. */
+  async function ran(id) {
+    const answer = await ask(`/workspaces/${id}/file?path=ran.txt`);
+    return answer.ok ? (await answer.text()).length : 0;
   }
 
   const again = () => page.evaluate(() => [...document.querySelectorAll(".files-head button")].find((one) => /Look again/.test(one.getAttribute("aria-label")))?.click());
@@ -286,8 +301,73 @@ await main(async (walk, job) => {
       return (await fetch(`${job.direct}/info`, { headers: { Authorization: `Bearer ${key}` } })).ok;
     }),
     "send a message": {
-      over: "POST /session$", begin: newSession, act: () => walk.send("calc 6*7"),
+      over: "POST /session$",
+      async begin() {
+        await newSession();
+        return told("posts");
+      },
+      act: () => walk.send("calc 6*7"),
+      async during(before, fail) {
+        const posts = await told("posts") - before;
+        if (posts > 4) fail("false", `sent ${posts} times in ${now.hold * job.speed / 1000} s`);
+        const said = await shown();
+        if (now.kind === "busy" && (/Connection lost/.test(said) || !/Try again soon/.test(said))) fail("false", "the server is busy, and its words are not shown");
+        if (now.kind === "stand" && !/Nothing has come/.test(said)) fail("false", "the line stands, and nothing is said of it");
+      },
       check: (_, fail) => answered("42")(fail),
+    },
+    "send what may run once": {
+      over: "POST /session$", begin: shellSession, act: () => walk.send("shell printf 1 >> ran.txt"),
+      async check(id, fail) {
+        const isDone = () => page.evaluate(() => !document.querySelector(".feed[aria-busy=true]") && (document.querySelector(".ask:not([hidden])") || yaa.use("ui/commands").context().app.current.session.messages.at(-1).role === "assistant"));
+        for (let n = 0; n < 6 && !await until(isDone, 2500); n++) await pressed("Try now", "button") || await pressed("Try again", "button") || await pressed("Resume", "button");
+        const times = await ran(id);
+        if (times > 1) fail("lost", `the call ran ${times} times`);
+        if (!times && !await isThere(".ask:not([hidden])")) fail("lost", "the call did not run");
+      },
+    },
+    "stop before a word": {
+      over: "POST /session$", begin: shellSession,
+      async act(id) {
+        await walk.send("shell sleep 2; printf 1 >> ran.txt");
+        await pause(600); // the command has begun
+        if (await isThere("form.composer button.stop")) await page.click("form.composer button.stop");
+        if (!await until(async () => /Stopped\./.test(await shown()), 2500)) return;
+        const times = await ran(id);
+        await pause(2500);
+        ranOn = await ran(id) !== times;
+      },
+      async check(_, fail) {
+        if (ranOn) fail("false", "“Stopped.” was said, and the command ran to its end");
+        if (!await until(() => page.evaluate(() => !document.querySelector(".feed[aria-busy=true]")))) fail("stuck", "it never ends");
+      },
+    },
+    "edit and send again": {
+      over: "POST /session$",
+      async begin() {
+        await newSession();
+        await walk.send("calc 1*2");
+        await answered("2")(() => {});
+      },
+      async act() {
+        await page.evaluate(() => document.querySelector("article.message[data-role=user] .message-actions [aria-label=Edit]").click());
+        await walk.write(".words-edit textarea", "calc 6*7");
+        await page.keyboard.press("Enter");
+      },
+      check: (_, fail) => answered("42")(fail),
+    },
+    "answer in words": {
+      over: "POST /session$",
+      async begin() {
+        await newSession();
+        await walk.send("ask Which word?");
+        await page.waitForSelector(".ask:not([hidden])");
+      },
+      act: () => walk.send("a word of mine"),
+      async check(_, fail) {
+        await answered("")(fail);
+        if (!JSON.stringify((await session()).messages).includes("a word of mine")) fail("lost", "the answer");
+      },
     },
     "answer a question": {
       over: "POST /session$",
@@ -314,15 +394,21 @@ await main(async (walk, job) => {
     "send while every call asks": {
       over: "POST /session$|GET /info|GET /health",
       async begin() {
+        if (now.kind === "restart") { // it allows a tool then that the page has never seen
+          await told("deny");
+          await openPage();
+        }
         await newSession();
         await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
       },
-      act: () => walk.send("calc 6*7"),
+      act: () => now.kind !== "restart" && walk.send("calc 6*7"),
       async check(_, fail) {
+        const isRestart = now.kind === "restart";
+        if (isRestart) await walk.send("time");
         for (let n = 0; n < 6 && !await until(() => isThere(".ask:not([hidden])"), 2500); n++) await pressed("Try now", "button") || await pressed("Try again", "button") || await pressed("Resume", "button");
         const { messages } = await session();
-        if (messages.some((one) => one.role === "tool")) fail("ignored", "the calculator ran unasked");
-        else await answered("42")(fail);
+        if (messages.some((one) => one.role === "tool")) fail("ignored", "the tool ran unasked");
+        else await answered(isRestart ? "" : "42")(fail);
       },
     },
     "send a file": {
@@ -585,6 +671,7 @@ await main(async (walk, job) => {
       /** @type {string[]} */ const broken = [];
       const fail = (what, words) => broken.push(`${what}: ${words}`);
       count += 1;
+      now = fault;
       try {
         const state = await begin();
         await page.evaluate(() => { for (const one of document.querySelectorAll(".toast")) one.remove(); });

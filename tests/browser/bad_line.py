@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import random
 import sys
 import tempfile
@@ -40,6 +41,7 @@ ACTIONS = (
     *("stop", "open the page, its script", "open the page, its language"),
     *("open the page, send, its script", "send in one of two tabs", "send and close the tab"),
     *("choose a server", "choose a model", "import", "read a skill", "name a resource"),
+    *("send what may run once", "stop before a word", "edit and send again", "answer in words"),
 )
 FAULTS: dict[str, dict[str, Any]] = {
     "delay 0.3 s": {"kind": "delay", "seconds": 0.3},
@@ -59,6 +61,7 @@ FAULTS: dict[str, dict[str, Any]] = {
     "cut in the head": {"kind": "head"},
     "cut in the body": {"kind": "body", "bytes": 20},
     "cut in an event": {"kind": "body", "bytes": 700},
+    "stands in an event": {"kind": "stand", "bytes": 700, "hold": 4000},
     "throttled": {"kind": "throttle", "bytes": 2000, "hold": 1500},
     "restarted": {"kind": "restart", "hold": 1000},
 }
@@ -139,11 +142,26 @@ class Line:
         """Have a good line."""
         self.proxy.use([])
 
+    def posts(self) -> int:
+        """Return how often a session has been sent."""
+        return self.proxy.log.count("POST /session")
+
     def restart(self) -> None:
         """Start the server anew, with another configuration."""
+        self._start_anew({})
+
+    def deny(self) -> None:
+        """Start the server anew: it denies a tool until it is started anew once more."""
+        self._start_anew({"datetime": {"ceiling": "deny"}})
+
+    def _start_anew(self, ceilings: Row) -> None:
         self.server.stop()
         self._names += 1
         self.server.change(f"other{self._names}")
+        file = self.server.home / "config.json"
+        document = json.loads(file.read_text())
+        document["server"]["tools"] = ceilings
+        file.write_text(json.dumps(document))
         self.server.start()
 
 
@@ -168,7 +186,7 @@ def go(
     with ExitStack() as stack:
         line = Line(stack, tree=tree)
         asks: dict[str, Callable[..., Any]] = {"fault": line.fault, "heal": line.heal}
-        asks |= {"restart": line.restart, "red": print_red}
+        asks |= {"restart": line.restart, "red": print_red, "posts": line.posts, "deny": line.deny}
         job = {"label": f"{browser}-bad-line", "limit_s": 60 + ROW_S * len(rows), **line.job(rows)}
         walked = walks.walk("bad-line.mjs", browser, job, asks)
         steps = {name: step.get("broken", []) for name, step in walked.steps.items()}
@@ -239,6 +257,7 @@ def main() -> int:
         steps, error = go(options.browser, rows, options.tree)
         total += len(steps)
         red += sum(map(bool, steps.values()))
+        print(f"{group[0][0] if not options.sample else 'sample'}: {len(steps)} rows", flush=True)
         if error:
             red += 1
             print(f"the walk ended: {error}", flush=True)

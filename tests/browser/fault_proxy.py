@@ -28,6 +28,7 @@ KINDS = {
     "lost": "the server answers, and a gateway says `status` (0: the line dies) in its place",
     "head": "the line dies within the head of the answer",
     "body": "the line dies after `bytes` of the answer's body",
+    "stand": "after `bytes` of the answer's body nothing more comes",
     "throttle": "`bytes` of the answer in a second",
 }
 BUSY = b'{"title": "Too much at once", "code": "busy", "status": 429, "detail": "Try again soon."}'
@@ -186,13 +187,15 @@ class FaultProxy:
             await writer.drain()
             return writer.transport.abort()
         writer.write(head)
-        left = fault.bytes if fault and kind in ("body", "throttle") else 0
+        left = fault.bytes if fault and kind in ("body", "stand", "throttle") else 0
         while piece := await answers.read(1 + int(left * self.speed / 10) if left else 65536):
-            if kind == "body":
+            if kind in ("body", "stand"):
                 piece, left = piece[:left], left - len(piece)
             writer.write(piece)
             await writer.drain()
-            if kind == "body" and left <= 0:
+            if kind in ("body", "stand") and left <= 0:
+                if kind == "stand":
+                    await self._healed.wait()
                 return writer.transport.abort()
             if kind == "throttle" and left:
                 await asyncio.sleep(0.1)

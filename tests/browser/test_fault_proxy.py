@@ -78,13 +78,13 @@ class Line(unittest.TestCase):
                 else:
                     self.assertEqual(found, answer)
                 self.assertEqual(self.heard, ["mine"] * count)
-        self.assertEqual(KINDS.keys() - {row[0].kind for row in rows}, {"hang", "deaf"})
+        self.assertEqual(KINDS.keys() - {row[0].kind for row in rows}, {"hang", "deaf", "stand"})
 
     def test_what_hangs_is_broken_when_the_line_is_good_again(self) -> None:
-        for kind, count in (("hang", 0), ("deaf", 1)):
+        for kind, count in (("hang", 0), ("deaf", 1), ("stand", 1)):
             with self.subTest(kind):
                 self.heard.clear()
-                self.line.use([Fault(kind)])
+                self.line.use([Fault(kind, bytes=20)])
                 found: list[Any] = []
                 thread = threading.Thread(target=self.note, args=(found,))
                 thread.start()

@@ -74,7 +74,12 @@ PARTS = (
     Part("crowd", "-m tests.chaos.crowd --minutes 4 --seed {turn}"),
     Part("people", "-m tests.bench.people --rounds 5"),
     Part("streams", "-m tests.chaos.soak --seconds 60 --seed {turn}"),
-    Part("bad line", "-m tests.browser.bad_line chromium --walk --seconds 120 --seed {turn}"),
+    Part("bad line", "-m tests.browser.bad_line chromium"),
+    Part("bad line, firefox", "-m tests.browser.bad_line firefox --sample"),
+    Part("bad line, changes", "-m tests.browser.test_bad_line_routes table"),
+    *(Part(f"bad line, walk in {each}",
+           f"-m tests.browser.bad_line {each} --walk --seconds 600 --seed {{turn}}")
+      for each in ("chromium", "firefox")),
     Part("two tabs", "node --test tests/client/two-tabs.test.js",
          {"STORIES": "3000", "SEED": "{turn}"}),
     *(Part(f"two tabs, {each}",
