@@ -182,6 +182,7 @@ class Message(TypedDict, total=False):
     reasoning: Reasoning
     open: bool  # it was cut while it was written: the model does not get it
     meta: MessageMeta
+    media: list[Json]  # pictures and sounds that the model made, as in a result
     tool_call_id: str  # of a message of role tool, as the next three
     name: str
     is_error: bool

@@ -56,7 +56,7 @@ class ScriptedModel(BaseAPI):
     """Answers from a function of the messages: text, thought and calls, delta by delta.
 
     `script(messages)` returns a list of ("text", str) | ("think", str) | ("call", name, args) |
-    ("error", message[, code[, details]]).
+    ("error", message[, code[, details]]) | ("made", item of `media`).
     """
 
     model = name = "scripted"
@@ -110,6 +110,8 @@ class ScriptedModel(BaseAPI):
                     for event in events.think_end(options.reasoning_id):
                         yield event
                     continue
+                if kind == "made":
+                    continue
                 if not opened:
                     opened = True
                     yield events.text_start(message_id, self.clock())
@@ -124,7 +126,8 @@ class ScriptedModel(BaseAPI):
             usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, **self.costs}
             reason = "tool_calls" if any(part[0] == "call" for part in parts) else self.reason
             meta: Any = {"model": "scripted", "usage": usage, "finish_reason": reason}
-            yield events.text_end(message_id, meta, 2)
+            made = [part[1] for part in parts if part[0] == "made"]
+            yield events.text_end(message_id, meta, 2, media=made)
             ended = True
         finally:
             self.closed += not ended

@@ -32,10 +32,10 @@ from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
 from ..runtime.offload import offload
-from ..session import accept, agent_definition, config_schema, events, prompts
+from ..session import accept, agent_definition, config_schema, events, media_room, prompts
 from ..session import run_record as account
 from ..session.events import IDS, put, state_delta
-from ..session.fold import Folder, digest, find_message
+from ..session.fold import Folder, digest, find_message, yaa_metadata
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits, extend_limits
 from ..session.modes import mode_of
@@ -607,11 +607,19 @@ class Run:
                     async for follow_up in self._model_failure_events(event, began=began):
                         yield follow_up
                     return
+                for change in self._room_for_media(event):
+                    yield change
                 yield event
         self._refused = False
         for event in await self._hooks.post_reasoning(options.message_id):
             yield event
         yield self._account(options.message_id, call, (messages, tools))
+
+    def _room_for_media(self, event: Event) -> Iterator[Event]:
+        """Yield what puts words for older pictures, if those of an answer need their room."""
+        items = yaa_metadata(event).get("media") if event["type"] == "TEXT_MESSAGE_END" else None
+        if items and (changes := media_room.room_for(self.session["messages"], items)):
+            yield events.messages_filled(changes)
 
     def _account(self, message_id: str, call: CallModel, sent: context.Sent) -> Event:
         session = self.session

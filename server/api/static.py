@@ -35,9 +35,9 @@ INLINE = "'sha256-CgVVshohcUD3shMRFxumrs222SLCdHddXpzl2v5b6s4='"
 # not support. Connections to any http address are allowed: the client can use other servers.
 CSP = (
     f"default-src 'none'; script-src 'self' {INLINE}; style-src 'self'; "
-    "img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; connect-src http: https:; "
-    "frame-src 'self'; form-action 'none'; base-uri 'none'; require-trusted-types-for 'script'; "
-    "trusted-types 'none'; frame-ancestors 'none'"
+    "img-src 'self' data: blob:; media-src data:; font-src 'self'; manifest-src 'self'; "
+    "connect-src http: https:; frame-src 'self'; form-action 'none'; base-uri 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors 'none'"
 )
 # For the frame that shows pages written by models: scripts but no network, only inside the client.
 ARTIFACT_CSP = (

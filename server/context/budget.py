@@ -298,7 +298,7 @@ def media_tokens(message: Message, costs: Costs = ANY) -> int:
     """Return the tokens of the pictures and files of a message."""
     parts = media.parts_of(message.get("content"))
     found = sum(_of_picture(media.size_of_part(part), costs) for part in parts)
-    for item in media.of_result(message):
+    for item in media.of_message(message):
         size = len(item["data"]) * 3 // 4
         if item["media_type"] in media.PICTURES:
             found += _of_picture((item.get("width"), item.get("height")), costs)

@@ -20,7 +20,7 @@ AGAIN = "[The {what} is the same as in an earlier result.]"
 
 def has_media(message: Mapping[str, Any]) -> bool:
     """Return whether a message carries anything but text."""
-    return bool(media.of_result(message)) or any(media.parts_of(message.get("content")))
+    return bool(media.of_message(message)) or any(media.parts_of(message.get("content")))
 
 
 def shown_media(messages: list[Message]) -> list[Message]:
@@ -32,7 +32,8 @@ def shown_media(messages: list[Message]) -> list[Message]:
     carrying = [
         place
         for place, message in enumerate(messages)
-        if ("result" in message or type(message.get("content")) is list) and has_media(message)
+        if ("result" in message or "media" in message or type(message.get("content")) is list)
+        and has_media(message)
     ]
     if not carrying:
         return messages
@@ -44,14 +45,14 @@ def shown_media(messages: list[Message]) -> list[Message]:
         if late > 0:
             late -= _count(message)
             found[place] = in_words(message)
-        elif items := media.of_result(message):
+        elif items := media.of_message(message):
             parts = _parts(message, items, seen)
             found[place] = {**without_media(message), "content": parts}
     return found
 
 
 def _count(message: Message) -> int:
-    return len(media.of_result(message)) + sum(1 for _ in media.parts_of(message.get("content")))
+    return len(media.of_message(message)) + sum(1 for _ in media.parts_of(message.get("content")))
 
 
 def _parts(message: Message, items: list[Json], seen: set[str]) -> Any:
@@ -59,6 +60,8 @@ def _parts(message: Message, items: list[Json], seen: set[str]) -> Any:
     parts: list[Any] = (
         [{"type": "text", "text": text}] if isinstance(text, str) else [*(text or ())]
     )
+    if message["role"] == "assistant":  # the words of what it said are there
+        items = [item for item in items if item["media_type"] in media.PICTURES]
     for item in items:
         if item["data"] in seen:
             told = AGAIN.format(what=media.describe(item))
@@ -74,9 +77,10 @@ def in_words(message: Message) -> Message:
 
     The words say how the model gets them again.
     """
-    content, items = message.get("content"), media.of_result(message)
+    content, items = message.get("content"), media.of_message(message)
     if items:
-        notes = [f"[{media.describe(item)}; left out here.{_again(item)}]" for item in items]
+        how = "" if message["role"] == "assistant" else " Call the tool again to see it."
+        notes = [f"[{media.describe(item)}; left out here.{_again(item) or how}]" for item in items]
         if not isinstance(content, str):
             content = [*(content or ()), *({"type": "text", "text": note} for note in notes)]
         else:
@@ -88,9 +92,11 @@ def in_words(message: Message) -> Message:
 
 
 def without_media(message: Message) -> Message:
-    """Return a message whose result has no media; the same object if it has none."""
-    if not media.of_result(message):
+    """Return a message that has no media, nor its result; the same object if it has none."""
+    if not media.of_message(message):
         return message
+    if message["role"] == "assistant":
+        return {k: v for k, v in message.items() if k != "media"}  # type: ignore[return-value]
     rest: Any = {k: v for k, v in (message.get("result") or {}).items() if k != "media"}
     return {**message, "result": rest}
 
@@ -106,6 +112,4 @@ def _in_words(part: Any) -> Any:
 
 def _again(item: Json) -> str:
     path = item.get("path")
-    return (
-        f" read_file({dumps(path)}) shows it again." if path else " Call the tool again to see it."
-    )
+    return f" read_file({dumps(path)}) shows it again." if path else ""

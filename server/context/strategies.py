@@ -475,7 +475,7 @@ STRATEGIES: dict[str, Strategy] = {
 def _pictures_in_words(work: Work) -> Iterator[None]:
     """Put words for the pictures of results, the oldest first; the texts stay as they are."""
     for item in work.open_items():
-        if media.of_result(item.shown) and not work.is_exempt(item):
+        if media.of_message(item.shown) and not work.is_exempt(item):
             size = len(text_of(item.message.get("content")))
             if item.shown is not item.message:  # it is a preview with its pictures
                 size = work.options["preview_chars"]

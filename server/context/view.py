@@ -163,7 +163,7 @@ def stub_text(message: Message, place: int) -> str:
         f"[The result of {message.get('name', 'a tool')} ({status}, {size:,} characters) is left"
         f' out here. {RELOAD}(handle="m{place}") shows it.]'
     )
-    seen = media.of_result(message)
+    seen = media.of_message(message)
     return f"{words} [It had a {'; a '.join(map(media.describe, seen))}.]" if seen else words
 
 

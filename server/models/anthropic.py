@@ -149,7 +149,7 @@ class AnthropicDecoder(StreamDecoder):
         elif kind == "tool_use":
             block.call = self._begin_call(string(start.get("name")), string(start.get("id")))
             block.given = dumps(opaque(start["input"])) if start.get("input") else ""
-        elif isinstance(kind, str):
+        elif isinstance(kind, str) and not self._take_media("file", start):
             self._untaken.add(kind)
 
     def _add(self, index: int | None, delta: dict[str, Any]) -> None:

@@ -7,12 +7,14 @@ tests/vectors/llm_stream.json show the vendors' differences.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from ..json_types import Event
+from ..session.media import kind_of, wave
 from ..strict_json import browser_safe
 from . import Options
 from .decoder import Delta, Rescue, Scanner, StreamDecoder, string
@@ -115,10 +117,10 @@ PARTS = "thinking"  # reasoning.field of reasoning in content parts (Mistral)
 DETAILS = "reasoning_details"
 FIELDS = ("reasoning_content", "reasoning")
 _TEXTS = ("content", *FIELDS)
-# Members of a message that are read; `images` and `audio` are too large to be sent back.
+MADE = ("images", "image")  # members with pictures: OpenRouter and LiteLLM, and its older versions
+# Members of a message that are read; pictures and sounds are too large to be sent back.
 MEMBERS = {*_TEXTS, DETAILS, "role", "tool_calls", "function_call", "refusal", "annotations"}
-NOT_READ = ("images", "audio")
-MEMBERS |= {*NOT_READ}
+MEMBERS |= {*MADE, "audio"}
 
 
 class Decoder(StreamDecoder):
@@ -138,6 +140,7 @@ class Decoder(StreamDecoder):
         self._snapshot = ""  # with cumulative: text of reasoning_details so far
         self._choice: Any = None
         self._members: dict[str, Any] = {}  # of the message, that are the provider's own
+        self._sound: list[str] = []  # pieces, in base64 each
 
     def feed(self, chunk: Any) -> list[Event]:
         """See StreamDecoder."""
@@ -234,6 +237,7 @@ class Decoder(StreamDecoder):
             calls = [{**legacy, "index": 0}]  # Snowflake has an empty one beside `tool_calls`
         if isinstance(sound := delta.get("audio"), dict):
             self._content(string(sound.get("transcript")))
+            self._sound.append(string(sound.get("data")))
         self._take_members(delta)
         for fragment in calls if isinstance(calls, list) else ():
             self._open_text()
@@ -270,7 +274,9 @@ class Decoder(StreamDecoder):
         Their pieces are joined as those of reasoning_details are. LiteLLM's `thinking_blocks` hold
         the signatures without which Claude refuses the next request.
         """
-        self._untaken |= {name for name in NOT_READ if delta.get(name)}
+        for name in MADE:
+            if delta.get(name) and not self._take_media("image", delta[name]):
+                self._untaken.add(name)
         for name, value in delta.items():
             if name in MEMBERS or not is_structure(value):
                 continue
@@ -312,8 +318,8 @@ class Decoder(StreamDecoder):
                             self._think(piece["text"], PARTS)
                 elif isinstance(text := part.get("text"), str):
                     self._content(text)
-                elif kind := string(part.get("type")):
-                    self._untaken.add(kind)
+                elif part and not self._take_media("file", part):
+                    self._untaken.add(string(part.get("type")) or next(iter(part)))
 
     def _content(self, content: str) -> None:
         if self._tags is None or self._tags.after:
@@ -332,6 +338,22 @@ class Decoder(StreamDecoder):
             if self._tags.never_closed and not cut and not self._calls.all:
                 self._scan("".join(self._thoughts))  # no closing tag: this was the answer
         super()._end_text(cut)
+
+    def _end_media(self) -> None:
+        if self._sound and not self._take_media("audio", {"data": self._whole_sound()}):
+            self._untaken.add("audio")
+        super()._end_media()
+
+    def _whole_sound(self) -> str:
+        """Return the sound in base64, bare samples as a WAV file."""
+        wanted = {**self._provider.settings, **self._provider.extra_body, **self._options.settings}
+        form = wanted.get("audio")
+        try:
+            sound = b"".join(map(base64.b64decode, self._sound))
+        except ValueError:
+            return self._sound[0]  # which is said to be no base64
+        bare = isinstance(form, dict) and form.get("format") == "pcm16" and not kind_of(sound)
+        return base64.b64encode(wave(sound) if bare else sound).decode("ascii")
 
 
 def _join_item(kept: list[Any], item: dict[str, Any]) -> None:

@@ -170,7 +170,7 @@ def prepare_request(
     A preset with `idle_tools` gets declarations of the tools called earlier when none is offered,
     with the choice "none". Where the provider searches itself, the server's own search is left out.
     """
-    messages = accepted_media(provider.preset, messages)
+    messages = accepted_media(provider.preset, _apart(messages, "assistant"))
     tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
@@ -197,13 +197,9 @@ def _messages(
     as_text = as_text and not preset.reasoning_required_everywhere
     written = {} if texts is None else texts.messages
     sent: list[Any] = []
-    shown: list[Json] = []  # parts of results, which may only be the user's
     ids = CallIds(preset)
-    for message in messages:
+    for message in _apart(messages, "tool"):
         role, content = message.get("role"), message.get("content") or ""  # null is refused
-        if shown and role != "tool":
-            sent.append({"role": "user", "content": shown})
-            shown = []
         if (
             as_text
             and isinstance(content, str)
@@ -224,20 +220,41 @@ def _messages(
             result = {"role": "tool", "tool_call_id": ids.sent.get(call_id, call_id)}
             if preset.result_name and message.get("name"):
                 result["name"] = names.safe(message["name"])
-            text, pictures = split_result(message)
-            shown += pictures
-            sent.append({**result, "content": text})
+            sent.append({**result, "content": plain_text(content)})
         elif role == "user" and preset.message_name and message.get("name"):
             sent.append({"role": "user", "name": message["name"], "content": content})
         elif role in ("user", "system"):
             sent.append({"role": role, "content": content})
-    if shown:
-        sent.append({"role": "user", "content": shown})
     if not preset.images:  # it may take texts only
         sent = [{**each, "content": _in_words(each["content"])} for each in sent]
     if preset.single_system_message or not preset.system_role:
         sent = _few_systems(sent, one=preset.system_role)
     return _in_turns(sent) if preset.alternate else sent
+
+
+def _apart(messages: list[Message], role: str) -> list[Message]:
+    """Return the messages with pictures of this role's as the user's, behind the next results.
+
+    No API takes pictures in an answer, and Chat Completions takes texts only in results. The parts
+    begin with a text that says whose they are.
+    """
+    if list not in {type(message.get("content")) for message in messages}:  # texts alone
+        return messages
+    sent: list[Message] = []
+    shown: list[Json] = []
+    for message in messages:
+        if shown and message.get("role") != "tool":
+            sent.append({"role": "user", "content": shown})
+            shown = []
+        content = message.get("content") if message.get("role") == role else None
+        answers = role == "assistant"
+        if parts := [p for p in media.parts_of(content) if "image_url" in p or not answers]:
+            message = {**message, "content": plain_text(content)}
+            source = f"the result of {message.get('name') or 'a tool'}"
+            whose = "your answer" if answers else source
+            shown += {"type": "text", "text": f"[From {whose}:]"}, *parts
+        sent.append(message)
+    return [*sent, {"role": "user", "content": shown}] if shown else sent
 
 
 def accepted_media(
@@ -299,22 +316,6 @@ def _told(part: Json) -> Json:
     advice = f". {how[kind]}" if kind in how else ""
     text = f"[{' '.join((kind, *facts))}: this model cannot be given it{advice}]"
     return {"type": "text", "text": text}
-
-
-def split_result(message: Message) -> tuple[str, list[Json]]:
-    """Return (text, parts for the user) of a result: Chat Completions takes texts in results only.
-
-    The parts begin with a text that says whose they are.
-    """
-    content = message.get("content")
-    parts = (
-        [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-    )
-    pictures = list(media.parts_of(parts))
-    if not pictures:
-        return plain_text(content), []
-    whose = f"[From the result of {message.get('name') or 'a tool'}:]"
-    return plain_text(content), [{"type": "text", "text": whose}, *pictures]
 
 
 def _few_systems(messages: list[dict[str, Any]], *, one: bool) -> list[dict[str, Any]]:

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 from ..http.sse import Decoder as EventStream
 from ..http.sse import Event as ServerEvent
 from ..http.sse import EventTooLarge
-from ..json_types import Event, MessageMeta, RunWarning, Usage
+from ..json_types import Event, Json, MessageMeta, RunWarning, Usage
+from ..session import media
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending_of
 from ..session.reminders import CALL_UNREAD
@@ -225,6 +226,9 @@ class StreamDecoder(ABC):
         self._said = StringIO()
         self._citations = Citations()
         self._untaken: set[str] = set()  # members with contents of a kind that is not read
+        self._made: list[Json] = []  # {name, data} of pictures and sounds
+        self._media: list[Json] = []  # those that are shown
+        self._not_shown: list[str] = []  # why others are not
         self._unread = ""  # the beginning of a call in the text that is of no known form
         self._answer_id = ""  # the provider's own
         self._usage: dict[str, Any] | None = None
@@ -273,7 +277,8 @@ class StreamDecoder(ABC):
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
         cut = bool(ending_of(self._finish))
         self._end_text(cut)
-        promised = self._finish in _PROMISE and not self._said.tell()
+        self._end_media()
+        promised = self._finish in _PROMISE and not (self._said.tell() or self._media)
         if not self._calls.all and (promised or not self._has_spoken()):
             raise self._empty_answer_failure(sent)
         self._open_text()
@@ -294,7 +299,7 @@ class StreamDecoder(ABC):
         if self._citations.all:
             meta["citations"] = self._citations.all
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None
-        self._out.append(text_end(self._options.message_id, meta, now, details))
+        self._out.append(text_end(self._options.message_id, meta, now, details, self._media))
         return self._out
 
     def _warnings(self) -> list[RunWarning]:
@@ -302,6 +307,8 @@ class StreamDecoder(ABC):
         found: list[RunWarning] = []
         if self._untaken:
             text = f"The answer has {', '.join(sorted(self._untaken))} beside its text, not shown"
+            found.append({"code": ANSWER_UNREAD, "message": text})
+        for text in self._not_shown:
             found.append({"code": ANSWER_UNREAD, "message": text})
         if large := sorted(self._calls.too_large):
             text = f"The answer has more than {MAX_OPAQUE} characters of {', '.join(large)}, which"
@@ -311,20 +318,20 @@ class StreamDecoder(ABC):
             text = f"The model wrote a call that its server did not read: {self._unread!r}."
             text += " Set the provider's tool_mode to text, or let its server parse calls"
             found.append({"code": CALL_UNREAD, "message": str(browser_safe(text))})
-        if not (self._calls.all or self._said.tell()):
+        if not (self._calls.all or self._said.tell() or self._media):
             text = f"{self._provider.name} ended its answer without a text or a call"
             found.append({"code": ANSWER_EMPTY, "message": text})
         return found
 
     @property
     def is_empty(self) -> bool:
-        """Return whether a finished answer has no text, thought or call."""
-        return not (self._received or self._calls.all)
+        """Return whether a finished answer has no text, thought, call or picture."""
+        return not (self._received or self._calls.all or self._media)
 
     def _has_spoken(self) -> bool:
         """Return whether there is text, or the model ended its answer without any."""
         ended = self._finish is not None and self._finish in _OWN_WORD
-        return bool(self._received) or (ended and not self._what_was_lost())
+        return bool(self._received or self._media) or (ended and not self._what_was_lost())
 
     def _empty_answer_failure(self, sent: int) -> Failure:
         """Return the failure of an empty answer, with the usage that the provider reported.
@@ -345,6 +352,8 @@ class StreamDecoder(ABC):
 
     def _what_was_lost(self) -> str:
         """Return why an answer without text, thoughts and calls cannot have been empty, or ""."""
+        if self._not_shown:
+            return "; ".join(self._not_shown)
         if self._untaken:
             return f"it consists of {', '.join(sorted(self._untaken))}, which is not read"
         used = read_usage(self._usage, 0, 0) if self._usage else {}
@@ -412,6 +421,19 @@ class StreamDecoder(ABC):
         `at` is its place in the message: [characters of text, calls] before it.
         """
         self._details.append({"at": [self._said.tell(), len(self._calls.all)], "item": item})
+
+    def _take_media(self, kind: str, value: Any) -> bool:
+        """Keep the pictures and sounds in a part of the answer, if there are any, each once."""
+        items = [{"name": kind, "data": data} for data in media.made_in(value)]
+        self._made += (item for item in items if item not in self._made)
+        return bool(items)
+
+    def _end_media(self) -> None:
+        """Check what the model has made. Slow: some 4 ms a megabyte."""
+        self._media, self._not_shown = media.check_items(self._made, media.MAX_RESULT)
+        for number, item in enumerate(self._media, 1):
+            kind = item["media_type"]
+            item["name"] = f"{item['name']}-{number}.{media.AUDIO.get(kind, kind.split('/')[1])}"
 
     def _take_usage(self, raw: Any) -> None:
         if isinstance(raw, dict):

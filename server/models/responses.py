@@ -70,6 +70,7 @@ class OutputItem:
     parts: set[tuple[str, int]] = field(default_factory=set)
     whole: bool = False
     start: int = 0  # characters of the answer before it
+    unread: str = ""  # its type, if it is read by nobody here
 
 
 class ResponsesDecoder(StreamDecoder):
@@ -138,8 +139,8 @@ class ResponsesDecoder(StreamDecoder):
             known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
         elif kind in _KEPT:
             self._keep(known.kept)
-        elif kind:
-            self._untaken.add(kind)  # a picture, or the work of another of the provider's tools
+        else:
+            known.unread = kind  # a picture, or the work of another of the provider's tools
         return known
 
     def _piece(self, chunk: dict[str, Any], kind: str, text: Any, *, whole: bool = False) -> None:
@@ -171,6 +172,8 @@ class ResponsesDecoder(StreamDecoder):
         if known.whole:
             return
         known.whole = True
+        if known.unread and self._take_media("image", item):
+            known.unread = ""
         streamed = Counter(kind for kind, _ in known.parts)
         for kind, number, text in _parts(item):
             if number >= streamed[kind]:  # not by index: Bedrock counts other kinds in its deltas
@@ -205,6 +208,7 @@ class ResponsesDecoder(StreamDecoder):
                 known = next((place for place in places if place in self._items), None)
                 if known is not None or not streamed:
                     self._item(known or str(index), item)
+        self._untaken |= {item.unread for item in self._items.values() if item.unread}
         why = _dict(response, "incomplete_details").get("reason")
         cut = status == "incomplete" or why
         self._finish = (reason(why, REASONS) or "incomplete") if cut else "stop"

@@ -230,16 +230,22 @@ def text_delta(message_id: str, delta: str) -> Event:
 
 
 def text_end(
-    message_id: str, meta: MessageMeta, timestamp: int, details: Any | None = None
+    message_id: str,
+    meta: MessageMeta,
+    timestamp: int,
+    details: Any | None = None,
+    media: list[Json] | None = None,
 ) -> Event:
     """Return the event that closes a message.
 
     `meta`: model, provider, usage, finish_reason, ms, first_ms. `details`: the provider's opaque
-    reasoning items, sent back to it verbatim.
+    reasoning items, sent back to it verbatim. `media`: pictures and sounds that the model made.
     """
     extra: Json = {"meta": meta}
     if details is not None:
         extra["reasoning_details"] = details
+    if media:
+        extra["media"] = media
     return {
         "type": "TEXT_MESSAGE_END",
         "messageId": message_id,

@@ -285,7 +285,7 @@ def text_start(folder: Folder, event: Event) -> None:
 
 
 def text_end(folder: Folder, event: Event) -> None:
-    """Close the message, and set its `meta` and its reasoning `details` if given."""
+    """Close the message, and set its `meta`, `media` and reasoning `details` if given."""
     message = changed_message(folder, event["messageId"])
     if message is None:
         return
@@ -293,6 +293,8 @@ def text_end(folder: Folder, event: Event) -> None:
     details = yaa_metadata(event)
     if isinstance(details.get("meta"), dict):
         message["meta"] = details["meta"]
+    if isinstance(details.get("media"), list):
+        message["media"] = details["media"]
     if "reasoning_details" in details:
         reasoning_of(message)["details"] = details["reasoning_details"]
 

@@ -1,8 +1,9 @@
 """Recognise pictures and other media by their bytes, and read those that a message carries. Pure.
 
 A result of a tool may carry media in its envelope: `media`, a list of {media_type, data, bytes,
-name, width?, height?, path?} with `data` in base64. A user's message carries them as parts of its
-content. Context/pictures.py makes parts of a result's media when a request is built.
+name, width?, height?, path?} with `data` in base64; an answer with what the model made has the same
+list beside its text. A user's message carries them as parts of its content. Context/pictures.py
+makes parts of the former two when a request is built.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -26,6 +28,7 @@ PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PDF = "application/pdf"
 AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3"}  # and their names in a request
 SNIFFED = 131_072  # bytes of a data URL that are searched for the size of a picture
+NAMES = ("data", "b64_json", "result")  # of members that hold base64 in a model's answer
 MAX_BLOCKS = 100_000  # blocks of a file that are followed; more are taken for an attack
 
 _MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")  # in the compressed data of a JPEG
@@ -235,10 +238,34 @@ def check_items(said: Iterable[Mapping[str, Any]], room: int) -> tuple[list[Json
     return found, wrong
 
 
-def of_result(message: Mapping[str, Any]) -> list[Json]:
-    """Return the usable items of `result.media` of a tool's message. Anybody may have made them."""
-    result = message.get("result")
-    items = result.get("media") if isinstance(result, dict) else None
+def made_in(value: Any) -> Iterator[str]:
+    """Yield the base64 of the pictures and sounds in a part of a model's answer.
+
+    That is each data URL, and what stands in a member of one of the NAMES.
+    """
+    waiting = [("", value)]
+    for name, each in waiting:  # which grows
+        if isinstance(each, str):
+            address = _DATA_URL.match(each)
+            if address or (each and name in NAMES):
+                yield each[address.end() if address else 0 :]
+        elif isinstance(each, list):
+            waiting += ((name, inner) for inner in each)
+        elif isinstance(each, dict):
+            waiting += each.items()
+
+
+def wave(samples: bytes) -> bytes:
+    """Return samples as models stream them (16 bits, one channel, 24 kHz) as a WAV file."""
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, 24_000, 48_000, 2, 16)
+    rest = b"WAVE" + form + struct.pack("<4sI", b"data", len(samples)) + samples
+    return struct.pack("<4sI", b"RIFF", len(rest)) + rest
+
+
+def of_message(message: Mapping[str, Any]) -> list[Json]:
+    """Return the usable items of `media` of a result or an answer. Anybody may have made them."""
+    holder = message if message.get("role") == "assistant" else message.get("result")
+    items = holder.get("media") if isinstance(holder, Mapping) else None
     if not isinstance(items, list):
         return []
     return [
@@ -252,7 +279,7 @@ def of_result(message: Mapping[str, Any]) -> list[Json]:
 
 def room_left(messages: Iterable[Mapping[str, Any]]) -> int:
     """Return how many characters of base64 the results of a session may still get."""
-    used = sum(len(each["data"]) for message in messages for each in of_result(message))
+    used = sum(len(each["data"]) for message in messages for each in of_message(message))
     return max(MAX_SESSION - used, 0)
 
 

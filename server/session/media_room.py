@@ -46,6 +46,12 @@ def to_leave_out(messages: Sequence[Message], needed: int) -> list[Picture]:
     return found if room >= needed else []
 
 
+def room_for(messages: Sequence[Message], made: Iterable[Json]) -> Patch:
+    """Return the operations on the messages that make room for what a model has made."""
+    going = to_leave_out(messages, sum(len(item["data"]) for item in made))
+    return changes(messages, going, in_words(going))
+
+
 def size_of(shown: Iterable[Picture]) -> int:
     """Return how many characters these pictures leave to others."""
     return sum(len(each.item["data"]) for each in shown)
@@ -61,7 +67,8 @@ def changes(messages: Sequence[Message], shown: Sequence[Picture], left: Sequenc
     operations: Patch = []
     notes: dict[int, list[str]] = {}
     for each, item in zip(shown, left, strict=True):
-        path = pointer(str(each.place), "result", "media", str(each.number))
+        holder = () if messages[each.place].get("role") == "assistant" else ("result",)
+        path = pointer(str(each.place), *holder, "media", str(each.number))
         operations.append({"op": "replace", "path": path, "value": item})
         notes.setdefault(each.place, []).append(_note(item))
     for place, lines in notes.items():
@@ -75,10 +82,10 @@ def changes(messages: Sequence[Message], shown: Sequence[Picture], left: Sequenc
 
 def _items(message: Mapping[str, Any]) -> list[tuple[int, Json]]:
     """Return the usable items of a result with their indexes in its list."""
-    usable = media.of_result(message)
+    usable = media.of_message(message)
     if not usable:
         return []
-    listed = message["result"]["media"]
+    listed = (message if message.get("role") == "assistant" else message["result"])["media"]
     return [(number, each) for number, each in enumerate(listed) if any(each is u for u in usable)]
 
 

@@ -16,6 +16,7 @@ from ..schema.compile import inline
 from ..schema.convert import error_text
 from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
+from . import media
 from .events import FILLED
 from .json_patch import parse_pointer
 from .modes import FINISH, turn_answers
@@ -288,6 +289,16 @@ def finish_text(messages: Sequence[Message], *, said: bool) -> str:
         if message.get("name") == FINISH and not message.get("is_error"):
             given = str(message["content"])
     return ""
+
+
+def pictures(session: Session, first: int) -> list[Json]:
+    """Return the pictures that the model made in the messages from `first` on."""
+    return [
+        item
+        for message in session["messages"][first:]
+        for item in media.of_message(message)
+        if message["role"] == "assistant" and item["media_type"] in media.PICTURES
+    ]
 
 
 def rewritten_texts(session: Session, event: Event) -> Iterator[tuple[str, str]]:

@@ -301,7 +301,8 @@ def _message_events(message: Message, record: Record) -> Iterator[Event]:
         if arguments := call["function"]["arguments"]:
             yield events.tool_args(call["id"], arguments)
         yield events.tool_end(call["id"], call.get("extra"))
-    yield events.text_end(message_id, message.get("meta", {}), at, reasoning.get("details"))
+    about = message.get("meta", {}), at, reasoning.get("details"), message.get("media")
+    yield events.text_end(message_id, *about)
 
 
 def _fill_event(there: Mapping[str, Any], wanted: Message, place: int) -> Event:

@@ -150,6 +150,7 @@ MESSAGE = {
     # The size of the next request is computed from the reported token counts.
     "meta": field_types.object_of({"usage": field_types.object_of(USAGE, none=True)}),
     "result": field_types.object_of(none=True),
+    "media": field_types.list_of(OBJECT),
     "tree": _TREE,
 }
 _MESSAGE = replace(

@@ -20,6 +20,8 @@ from ..mission import test_tools as harness
 from ..tooling import pictures
 from .fakes import Reply, answer, error, serving
 from .speakers import SPEAKERS, Speaker
+from .test_made import SHAPES
+from .test_made import body as made_body
 
 Json = dict[str, Any]
 DRAWN = pictures.png(64, 48)
@@ -86,11 +88,33 @@ class Seen(Case):
                 await asyncio.to_thread(self.api.run, {**session, "id": "another"})
                 self.assertEqual(seen_by(speaker, self.bodies()[-1]), [DRAWN])
 
+    async def test_what_a_model_makes_is_in_its_message_and_goes_back(self) -> None:
+        """In a stream and without, in the document elsewhere, and in the next request."""
+        for speaker in SPEAKERS:
+            with self.subTest(speaker.api):
+                made = next(s for a, n, s in SHAPES.values() if a == speaker.api and n != "audio")
+                body = made_body(speaker.api, made(base64.b64encode(DRAWN).decode()))
+                drawn = answer(body, kind="application/json")
+                await self.begin(speaker, drawn, *script(speaker, SEEN), drawn)
+                first: Json = {"messages": [{"role": "user", "content": "Draw"}]}
+                session = await asyncio.to_thread(self.api.run, first)
+                said = session["messages"][-1]
+                self.assertEqual(base64.b64decode(said["media"][0]["data"]), DRAWN)
+                session["messages"].append({"role": "user", "content": "Bluer"})
+                await asyncio.to_thread(self.api.run, {**session, "id": "another"})
+                request = self.bodies()[-1]
+                sent = request["input" if speaker.api == "responses" else "messages"]
+                shows = [each for each in sent if base64.b64encode(DRAWN).decode() in str(each)]
+                self.assertEqual([each["role"] for each in shows], ["user"])
+                after = sent[sent.index(shows[0]) - 1 :]
+                self.assertEqual(after[0]["role"], "assistant")
+                self.assertIn("Bluer", str(after[1:]))
+
     async def test_the_oldest_go_where_a_session_is_full_and_are_named(self) -> None:
         speaker = SPEAKERS[0]
         await self.begin(speaker, *script(speaker, DRAW, [LOOK], SEEN, DRAW, [LOOK], SEEN))
         session = await self.run_session(**APPROVED)
-        shown = next(m for m in session["messages"] if media.of_result(m))
+        shown = next(m for m in session["messages"] if media.of_message(m))
         old = {"media_type": "image/png", "name": "old.png", "bytes": 5, "path": "old.png"}
         for number in range(1, 4):  # three of 5.3 MB are the room of a session
             made = {**old, "data": base64.b64encode(bytes([number]) * 4_000_000).decode()}
@@ -109,7 +133,7 @@ class Seen(Case):
         self.assertLess(media.room_left(session["messages"]), len(DRAWN))
         after = await asyncio.to_thread(self.api.run, {**session, "id": "full"})
         tools = [m for m in after["messages"] if m["role"] == "tool"]
-        kept = [[len(each["data"]) for each in media.of_result(m)] for m in tools]
+        kept = [[len(each["data"]) for each in media.of_message(m)] for m in tools]
         self.assertEqual(kept[-1], [len(base64.b64encode(DRAWN))], "the new one is there")
         self.assertEqual([len(each) for each in kept[2:5]], [0, 1, 1], "one of the old has gone")
         [left] = tools[2]["result"]["media"]

@@ -164,9 +164,9 @@ class Items(unittest.TestCase):
                       [{**good, "data": 1}], [{**good, "media_type": "image/svg+xml"}],
                       [{**good, "media_type": []}]):  # fmt: skip
             with self.subTest(given):
-                self.assertEqual(media.of_result({"role": "tool", "result": {"media": given}}), [])
-        self.assertEqual(media.of_result({"result": {"media": [5, good]}}), [good])
-        self.assertEqual(media.of_result({"result": None}), [])
+                self.assertEqual(media.of_message({"role": "tool", "result": {"media": given}}), [])
+        self.assertEqual(media.of_message({"result": {"media": [5, good]}}), [good])
+        self.assertEqual(media.of_message({"result": None}), [])
 
 
 class Sizes(unittest.TestCase):

@@ -88,7 +88,7 @@ class WhatIsLeft(unittest.TestCase):
             ' make room for later ones. read_file("d/ü.png") shows the file.]',
         )
         self.assertEqual(after[1:], messages[1:])
-        self.assertEqual(media.of_result(after[0]), [], "it counts as no picture from now on")
+        self.assertEqual(media.of_message(after[0]), [], "it counts as no picture from now on")
         self.assertEqual(applied(after, 2 * MB), after, "and goes once")
 
     def test_content_that_is_no_text_and_data_that_is_no_base64(self) -> None:

@@ -41,7 +41,7 @@ yaa.define('core/call-groups', [], () => {
 
   /** Has each of its calls come to an end that needs nobody? @param {any} item */
   function isSettled({ message, calls, cut, siblings }) {
-    if (message.role !== 'assistant' || message.open || cut || !calls.length || message.meta?.edited_from || siblings?.has(message.id)) return false
+    if (message.role !== 'assistant' || message.media?.length || message.open || cut || !calls.length || message.meta?.edited_from || siblings?.has(message.id)) return false
     return calls.every((/** @type {CallItem} */ { call, result, interrupt }) => (
       result && !interrupt && !ALONE.has(call.function.name) && !siblings?.has(result.id) && !isShown(result)
     ))

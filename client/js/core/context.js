@@ -86,7 +86,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   /** @param {Message} message */
   function measured(message) {
     const calls = objectsOf(message.tool_calls).map((call) => call.function)
-    return contentTokens(message.content) + mediaTokens(message.result) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
+    return contentTokens(message.content) + mediaTokens(message.role === 'assistant' ? message : message.result) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
   }
 
   /** A picture's bytes are no words. @param {any} content @returns {number} */
@@ -95,8 +95,8 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return objectsOf(content).reduce((sum, part) => sum + (typeof part.text === 'string' ? estimate(part.text) : MEDIA), 0)
   }
 
-  /** What the model was shown with a result. @param {any} result the envelope @returns {number} */
-  const mediaTokens = (result) => objectsOf(result?.media).reduce((sum, { width, height }) => (
+  /** What the model was shown with a result, or made. @param {any} holder the envelope or the message @returns {number} */
+  const mediaTokens = (holder) => objectsOf(holder?.media).reduce((sum, { width, height }) => (
     sum + (width > 0 && height > 0 ? Math.round(Math.min(Math.max(width * height / 750, 85), 1600)) : MEDIA)
   ), 0)
 

@@ -146,6 +146,7 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     delete message.open
     const details = extra(event)
     if (isObject(details.meta)) message.meta = own(details.meta)
+    if (Array.isArray(details.media)) message.media = own(details.media)
     if (hasOwn(details, 'reasoning_details')) reasoningOf(message).details = own(details.reasoning_details)
   }
 

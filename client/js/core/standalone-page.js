@@ -44,7 +44,7 @@ yaa.define('core/standalone-page', ['core/sha256'], ({ sha256 }) => {
     const bytes = sha256(script).match(/../g)?.map((pair) => parseInt(pair, 16)) ?? []
     return [
       "default-src 'none'", `script-src 'sha256-${btoa(String.fromCharCode(...bytes))}'`, "style-src 'none'", 'img-src data: blob:',
-      'connect-src http: https:', "form-action 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+      'media-src data:', 'connect-src http: https:', "form-action 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
     ].join('; ')
   }
 

@@ -27,6 +27,7 @@ yaa.define('core/transcript', ['core/session', 'core/search', 'core/sources'], (
       const { edited_from: from, edited_call: call } = message.meta ?? {}
       if (from && !call) parts.push(`*(${words.edited})*`)
       if (text) parts.push(text)
+      if (Array.isArray(message.media) && message.media.length) parts.push(message.media.map((one) => `*(${oneLine(String(one?.name || words.image))})*`).join('\n\n'))
       if (tools) parts.push(...calls.map((one) => callOf(one, words, one.call.id === call)))
     }
     parts.push(...citedIn(session).map((one) => `[^${one.id}]: [${oneLine(one.title || one.host).replace(/[\\[\]<>*_`]/g, '\\$&')}](<${one.href}>)`))

@@ -52,6 +52,7 @@ yaa.define('i18n/tools-en', [], () => {
     'page.more': 'The page goes on at character {n}.',
 
     'shown.title': 'What the model saw',
+    'shown.made': 'What the model made',
     'shown.pixels': '{width} × {height} pixels',
     'shown.enlarge': 'Show {name} larger or smaller',
     'shown.missing': 'Not in this document',

@@ -52,6 +52,7 @@ yaa.define('i18n/tools-zh', [], () => {
     'page.more': '网页从第 {n} 个字符处继续。',
 
     'shown.title': '模型看到的内容',
+    'shown.made': '模型生成的内容',
     'shown.pixels': '{width} × {height} 像素',
     'shown.enlarge': '放大或缩小 {name}',
     'shown.missing': '不在此文档中',

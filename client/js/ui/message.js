@@ -107,7 +107,7 @@ yaa.define('ui/message', [
   /** @param {import('./types').Actions} actions */
   function assistantView(actions) {
     const el = h('div.turn')
-    const part = partsOf(el, { think: thinkView, prose: () => markdownView(actions.cite), work: () => actions.work?.lineView(actions), calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
+    const part = partsOf(el, { think: thinkView, prose: () => markdownView(actions.cite), made: madeView, work: () => actions.work?.lineView(actions), calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
 
     /** @param {Shown} next */
     function update(next) {
@@ -116,6 +116,7 @@ yaa.define('ui/message', [
       const words = plainText(message.content)
       part('think', message.reasoning?.text)?.update({ message, thinking: writing && !words && !calls.length })
       part('prose', words)?.update(marked(words, message.meta?.citations), writing && !calls.length)
+      part('made', message.media?.length)?.update(message.media)
       part('work', next.fold?.head)?.update(next.fold)
       part('calls', calls.length)?.update({ ...next, writing })
       const why = next.cut ? 'cut' : endedBy(message)
@@ -200,6 +201,17 @@ yaa.define('ui/message', [
     }
 
     return { el, update, destroy }
+  }
+
+  /** Pictures and sounds that the model made; what draws them comes with the first. */
+  function madeView() {
+    const place = h('span')
+    /** @type {any} */ let draw = null
+    const update = (/** @type {any} */ media) => yaa.load('calls').then(() => {
+      draw ??= yaa.use('ui/tool-card').filesUnder(place, 'result-media', (/** @type {any} */ module) => module.resultMediaView(true))
+      return draw(media)
+    }, console.warn)
+    return { el: h('div', null, place), update }
   }
 
   function cutView() {

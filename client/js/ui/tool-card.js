@@ -231,5 +231,5 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
     return { update, destroy() {} }
   }
 
-  return { toolCard, stateOf }
+  return { toolCard, stateOf, filesUnder }
 })

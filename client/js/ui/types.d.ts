@@ -333,7 +333,7 @@ declare global {
       signInsPart(actions: Actions): View
       listed(api: Api): Promise<{ server: string; host: string; state: string; interactive: boolean; issuer?: string; scopes?: string[] }[]>
     }
-    'ui/tool-card': { toolCard(actions: Actions): View }
+    'ui/tool-card': { toolCard(actions: Actions): View, filesUnder(place: any, part: string, make: (module: any) => any): (all: any) => Promise<void> }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
     'ui/connection-checks': {
       failureView(actions: Actions): View<State>

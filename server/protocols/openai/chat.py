@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ...http import sse
 from ...json_types import Event, Json, Session
 from ...schema.validate import check_schema
-from ...session import outcome
+from ...session import media, outcome
 from ...session.citations import url_citations
 from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
@@ -32,6 +32,7 @@ from .common import (
     document,
     error,
     items,
+    made_media,
     misfit,
     only,
     positive,
@@ -223,7 +224,7 @@ def _assistant(message: Json, place: Place, offered: Tools) -> Json:
         if message.get(name) is not None:
             raise misfit((*place, name), "this is not supported here")
     content = _plain(message, place) if message.get("content") is not None else ""
-    found: Json = {"role": "assistant", "content": content}
+    found: Json = {"role": "assistant", "content": content} | made_media(message.get("images"))
     if not content and (refused := take_member(message, str, *place, "refusal")):
         found["content"] = refused
     thought = message.get("reasoning_content") or message.get("reasoning")
@@ -381,7 +382,7 @@ class ChatReply(common.Reply):
             yield self._chunk({"tool_calls": [rest]})
         self._is_kept = self.keep()
         extra = self._extra(with_session=self._wish.session)
-        yield self._chunk(self._hidden_data() | self._citations(), self._reason, extra)
+        yield self._chunk(self._hidden_data() | self._beside_text(), self._reason, extra)
         if self._wish.usage:
             yield {**self._head(), "choices": [], "usage": self._usage()}
         yield DONE
@@ -442,7 +443,7 @@ class ChatReply(common.Reply):
             ]
         elif message["content"] is None:
             message["content"] = ""
-        message |= self._hidden_data() | self._citations()
+        message |= self._hidden_data() | self._beside_text()
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason}
         return {
             **self._head("chat.completion"),
@@ -459,8 +460,8 @@ class ChatReply(common.Reply):
             return None
         return outcome.carrier(self._session, self._first, self._run)
 
-    def _citations(self) -> Json:
-        """Return {annotations} of the texts as they are joined, {} without citations."""
+    def _beside_text(self) -> Json:
+        """Return {annotations} of the joined texts, and {images} in OpenRouter's form, if any."""
         found: list[Json] = []
         before = 0
         for message_id, pieces in self._texts.items():
@@ -469,7 +470,9 @@ class ChatReply(common.Reply):
                     moved = {k: cited[k] + before for k in ("start_index", "end_index")}
                     found.append({"type": "url_citation", "url_citation": cited | moved})
                 before += len(text) + len(BREAK)
-        return {"annotations": found} if found else {}
+        pictures = outcome.pictures(self._session, self._first)
+        images = [media.part_of(item) | {"index": n} for n, item in enumerate(pictures)]
+        return ({"annotations": found} if found else {}) | ({"images": images} if images else {})
 
     def _calls(self) -> list[Json]:
         return outcome.calls(self._session, self._names, self._run)

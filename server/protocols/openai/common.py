@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from ...errors import Problem
 from ...http import sse
 from ...json_types import ClientTool, Event, Json, Session
-from ...session import client_tools, outcome
+from ...session import client_tools, media, outcome
 from ...session.config_schema import MODEL_SETTINGS
 from ...session.json_patch import parse_pointer
 from ...session.limits import MOST
@@ -337,6 +337,13 @@ class ResultPairing:
             call_id = f"{stem}~{self._times[stem] + 1}"
         self._used.add(call_id)
         return call_id
+
+
+def made_media(value: Any) -> Json:
+    """Return {media} of the pictures in an answer that a caller sends back, {} without any."""
+    items = ({"name": "image", "data": data} for data in media.made_in(value))
+    usable, _ = media.check_items(items, media.MAX_RESULT)
+    return {"media": usable} if usable else {}
 
 
 def recall_messages(message: Json, call_ids: Iterable[str], recall: Recall) -> None:

@@ -30,6 +30,7 @@ from .common import (
     choose_tools,
     document,
     items,
+    made_media,
     misfit,
     only,
     positive,
@@ -56,6 +57,7 @@ Earlier = Callable[[str, int], tuple[Json, int] | None]
 
 BY_ID = "previous_response_id"
 REFERENCE = "item_reference"
+PICTURE = "image_generation_call"
 MAX_BYTES = 8 << 20  # of all answers that one request refers to
 LARGE = f"the answers that are named have more than {MAX_BYTES >> 20} MiB; send what is needed"
 MISSING = "is not kept here, or no longer; send the whole conversation as input (with store: false)"
@@ -332,8 +334,10 @@ def _items(
             if isinstance(content, list) and all(part["type"] == "text" for part in content):
                 content = _texts(content)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
+        elif kind == PICTURE:
+            yield place, {"role": "assistant", "content": "", **made_media(item)}
         elif kind != "reasoning":  # reasoning comes back in the CARRIER, for the model that made it
-            wanted = "message, function_call, function_call_output or reasoning"
+            wanted = f"message, function_call, function_call_output, {PICTURE} or reasoning"
             raise misfit((*place, "type"), f"expected {wanted}, got {shown_value(kind)}")
 
 
@@ -405,6 +409,8 @@ def _join_texts(answer: list[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]
 def _merge(answer: list[tuple[Place, Json]], message: Json) -> None:
     last = answer[-1][1]
     last.setdefault("tool_calls", []).extend(message.get("tool_calls", ()))
+    if pictures := message.get("media"):
+        last.setdefault("media", []).extend(pictures)
     if isinstance(last["content"], str):
         last["content"] = [last["content"]]
     last["content"].append(message["content"])
@@ -578,6 +584,8 @@ class ResponsesReply(common.Reply):
         if text := outcome.last_words(self._session, said=bool(self._told)):
             yield from self._text_to_send("last", text)
             yield from self._close_events()
+        for picture in outcome.pictures(self._session, self._first):
+            yield from self._picture(picture)
         for number, call in enumerate(outcome.calls(self._session, self._names, self._run)):
             yield from self._call(call, brings=number == 0)
         reason = outcome.reason(self._session)
@@ -661,6 +669,15 @@ class ResponsesReply(common.Reply):
         """Return the citations in a text."""
         cited = url_citations(self._session, text, message_id) if text else []
         return [{"type": "url_citation", **each} for each in cited]
+
+    def _picture(self, picture: Json) -> Iterator[Json]:
+        """Yield the events of a picture that the model made."""
+        item: Json = {"id": self._id("ig"), "type": PICTURE, "status": "in_progress"}
+        index = len(self._output)
+        yield self._event("response.output_item.added", output_index=index, item=item)
+        item = {**item, "status": "completed", "result": picture["data"]}
+        self._output.append(item)
+        yield self._event("response.output_item.done", output_index=index, item=item)
 
     def _call(self, call: Json, *, brings: bool) -> Iterator[Json]:
         """Yield the events of a caller's call; `brings`: with the run's hidden messages."""

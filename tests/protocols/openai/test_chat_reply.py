@@ -10,7 +10,9 @@ from typing import Any
 
 from server.agent.loop import Run
 from server.protocols.openai import chat
+from server.session import media
 
+from ...tooling import pictures
 from ..runs import TOOLS, Front, masked
 
 Json = dict[str, Any]
@@ -63,6 +65,40 @@ class Case(unittest.TestCase):
 
 def text(messages: list[Json]) -> list[tuple[Any, ...]]:
     return [("think", "hm"), ("text", 'Hé\n\u2028"你')]
+
+
+PICTURE = media.item_of(media.recognise(pictures.png()), "image-1.png")
+SOUND = media.item_of(media.recognise(pictures.wav()), "audio-2.wav")
+
+
+class Made(Case):
+    """Pictures that the model made, in OpenRouter's form, which may be sent back."""
+
+    def test_there_and_back(self) -> None:
+        def script(messages: list[Json]) -> list[tuple[Any, ...]]:
+            return [("text", "Here"), ("made", PICTURE), ("made", SOUND)]
+
+        for words in ("Here", None):
+            found = self.message(script if words else lambda m: [("made", PICTURE)])
+            [image] = found["images"]
+            self.assertEqual((found["content"], image["index"]), (words or "", 0))
+            said = {**found, "role": "assistant"}
+            said.pop("why")
+            more = [{"role": "user", "content": "Draw"}, said, {"role": "user", "content": "Bluer"}]
+            document, _ = self.read({"messages": more})
+            [kept] = document["messages"][1]["media"]
+            self.assertEqual(kept["data"], PICTURE["data"])
+            self.assertEqual(self.chunks(script)[-1]["choices"][0]["delta"]["images"], [image])
+        self.assertNotIn("images", self.message(text))
+        for odd in (
+            5,
+            "x",
+            [{"image_url": 5}],
+            [{"image_url": {"url": "data:image/png;base64,AA"}}],
+        ):
+            said = {"role": "assistant", "content": "x", "images": odd}
+            document, _ = self.read({"messages": [said, {"role": "user", "content": "Bluer"}]})
+            self.assertNotIn("media", document["messages"][0])
 
 
 class Frames(Case):

@@ -9,12 +9,16 @@ from typing import Any
 
 from server.agent.loop import Run
 from server.protocols.openai import responses
+from server.session import media
 
+from ...tooling import pictures
 from ..runs import TOOLS, Front, masked
 
 Json = dict[str, Any]
 Script = Callable[[list[Json]], list[tuple[Any, ...]]]
 WEATHER = {"type": "function", "name": "weather"}
+USER = {"role": "user", "content": "Draw"}
+PICTURE = media.item_of(media.recognise(pictures.png()), "image-1.png")
 
 
 def mixed(messages: list[Json]) -> list[tuple[Any, ...]]:
@@ -140,6 +144,28 @@ class Events(Case):
                 self.assertFalse(
                     item.get("content") or item.get("arguments") or item.get("summary")
                 )
+
+    def test_a_picture_that_the_model_made_may_be_sent_back(self) -> None:
+        def script(messages: list[Json]) -> list[tuple[Any, ...]]:
+            return [("text", "Here"), ("made", PICTURE)]
+
+        found = self.events(script)
+        output = found[-1]["response"]["output"]
+        self.assertEqual([item["type"] for item in output], ["message", "image_generation_call"])
+        self.assertEqual(output[1]["result"], PICTURE["data"])
+        told = [each for each in found if each.get("output_index") == 1]
+        self.assertEqual([each["item"]["status"] for each in told], ["in_progress", "completed"])
+        self.assertNotIn("result", told[0]["item"])
+        bluer = {"role": "user", "content": "Bluer"}
+        document, _ = self.read({"input": [USER, *output, bluer]})
+        kept = [each.get("media") for each in document["messages"]]
+        self.assertEqual([each[0]["data"] for each in kept if each], [PICTURE["data"]])
+        calls = [{"type": "function_call", "call_id": "a", "name": "weather", "arguments": "{}"}]
+        calls.append({"type": "function_call_output", "call_id": "a", "output": "r"})
+        document, _ = self.read({"input": [USER, *output, *calls, bluer]})
+        roles = [each["role"] for each in document["messages"]]
+        self.assertEqual(roles, ["user", "assistant", "assistant", "tool", "user"])
+        self.assertEqual(document["messages"][2]["media"][0]["data"], PICTURE["data"])
 
     def test_thoughts_are_summaries(self) -> None:
         """Where OpenAI's own models have them; a second place would tell them twice."""

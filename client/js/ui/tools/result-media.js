@@ -1,16 +1,17 @@
-// What the model saw with a result, under its card: pictures, which a press makes larger, and files by their name. All of
-// it is in the document, so it is shown without a server, in a saved page too.
+// What the model saw with a result, under its card, or made, under its words: pictures, which a press makes larger,
+// sounds, and files by their name. All of it is in the document, so it is shown without a server, in a saved page too.
 
 yaa.define('ui/tools/result-media', [
   'ui/dom', 'ui/tools/i18n', 'io/download', 'ui/tools/parts', 'core/safe-urls', 'ui/interrupt-cards', 'css/tools',
 ], ({ h, icon, list }, { t, count }, download, { size }, safeUrls, { escapeControls }) => {
   /** As many as a result may have; anybody may have written the document. */
   const MOST = 8
+  const SOUND = /^audio\/(?:wav|mpeg)$/
   const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-  /** @returns {{el: any, update: (media: any[]) => void}} */
-  function resultMediaView() {
-    const el = h('ul.handed.shown', { 'aria-label': t('shown.title') })
+  /** @param {boolean} [made] by the model? @returns {{el: any, update: (media: any[]) => void}} */
+  function resultMediaView(made = false) {
+    const el = h('ul.handed.shown', { 'aria-label': t(made ? 'shown.made' : 'shown.title') })
     /** @param {any[]} all */
     function update(all) {
       const usable = all.filter((one) => one && typeof one === 'object').slice(0, MOST)
@@ -30,6 +31,7 @@ yaa.define('ui/tools/result-media', [
     const row = h('div.handed-row', null, icon(safe ? 'image' : 'file'), h('span.path', null, label), h('span.part-note', null, known ? facts : t('shown.missing')))
     if (safe && !safe.remote) return [row, picture(safe.src, label, row, { width, height })]
     if (known) row.append(saveButton(label, data))
+    if (known && SOUND.test(type)) return [row, h('audio', { controls: true, preload: 'metadata', src: `data:${type};base64,${data}`, 'aria-label': label })]
     return row
   }
 
