@@ -355,7 +355,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings, app.accounts)
     sessions = Sessions(runs, streams=streams)
-    downloads = Downloads(app.toolbox, app.ceilings)
+    downloads = Downloads(app.toolbox.workspaces, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
     spoken = Transcriptions(app.models.transcriber, app.ceilings)
     parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock

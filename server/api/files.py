@@ -1,6 +1,6 @@
 """The handler of `POST /files`: download a file from the workspace of a session.
 
-The toolbox reads the file in the sandbox, piece by piece. The content is untrusted, so it is sent
+The workspace's process reads the file, piece by piece. The content is untrusted, so it is sent
 as an attachment with a type that browsers do not render. Only the owner of the key that ran the
 session can read its files.
 """
@@ -8,14 +8,16 @@ session can read its files.
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
+from ..json_types import Json
 from ..runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, misfit, read_object
 from .router import RequestContext
+from .transfers import send_content, workspace_problems
 
 HEADERS = {
     "Content-Type": "application/octet-stream",
@@ -24,73 +26,66 @@ HEADERS = {
 MAX_PATH = 4096
 AT_ONCE = 4  # pieces that are read at the same time, each by a process
 MAX_ID = 128  # characters of a session's id, as in its document
+OF_THE_FILE = ("file_not_found", "file_unusable", "path_outside", "request_invalid")
 
 
-class Piece(Protocol):
-    """The interface of a piece of a file (tools/workspace.py)."""
+class Workspace(Protocol):
+    """The interface of a workspace (workspace/host.py)."""
 
-    @property
-    def data(self) -> bytes:
-        """Return the content of the piece; empty at the end of the file."""
+    def exists(self) -> bool:
+        """Return whether its folder is there."""
         ...
 
-    @property
-    def bytes(self) -> int:
-        """Return the size of the whole file in bytes."""
-        ...
-
-    @property
-    def stamp(self) -> str:
-        """Return a value that changes when the file does."""
+    async def request(self, name: str, **arguments: Any) -> Json:
+        """Have its process do an operation. Raises WorkspaceError."""
         ...
 
 
-class Toolbox(Protocol):
-    """The interface of the toolbox that `Downloads` uses."""
+class Workspaces(Protocol):
+    """The interface of the workspaces that `Downloads` uses."""
 
-    async def read_piece(
-        self, owner: str, session_id: str, path: str, offset: int, stamp: str
-    ) -> Piece:
-        """Read a piece of a file from `offset` bytes on. Raises Problem.
-
-        `stamp`: that of the previous piece, "" for the first one.
-        """
+    def get(self, owner: str, session_id: str) -> Workspace:
+        """Return the workspace of a session."""
         ...
 
 
 class Downloads:
     """The handler of `POST /files`."""
 
-    def __init__(self, toolbox: Toolbox, ceilings: LimitCeilings) -> None:
-        self._toolbox, self._ceilings = toolbox, ceilings
+    def __init__(self, workspaces: Workspaces, ceilings: LimitCeilings) -> None:
+        self._workspaces, self._ceilings = workspaces, ceilings
         self._places = Pool(AT_ONCE, OWNER)
 
     async def post(self, call: RequestContext) -> None:
         """Send a file. Raises Problem, before anything is sent, if it cannot be read."""
-        sizes = BodyLimits.of(self._ceilings.of(call.key.owner))
-        body = await read_object(call, sizes, "request_invalid")
+        limits = self._ceilings.of(call.key.owner)
+        body = await read_object(call, BodyLimits.of(limits), "request_invalid")
         session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
-        owner = call.key.owner
-        piece = await self._read(owner, session_id, path, 0, "")
-        size, sent = piece.bytes, len(piece.data)
-        length = {"Content-Length": str(size), "Content-Disposition": disposition(path)}
-        stream = call.stream(HEADERS | length)
-        stream.write(piece.data)
-        while sent < size:
-            await stream.drain()
-            # If the file has changed or is gone, the answer is shorter than its Content-Length, so
-            # the client can detect it.
-            piece = await self._read(owner, session_id, path, sent, piece.stamp)
-            if not piece.data:
-                raise Problem("not_found", "The file became shorter while it was read")
-            stream.write(piece.data)
-            sent += len(piece.data)
-        call.sent = sent
-        await stream.close()
+        workspace = self._workspaces.get(call.key.owner, session_id)
+        if not workspace.exists():
+            raise Problem("not_found", "This session has no files on this server")
+        most = round(limits["tool"]["file_mb"] * 1024 * 1024)  # tools cannot write larger files
 
-    async def _read(self, owner: str, session_id: str, path: str, offset: int, stamp: str) -> Piece:
-        async with self._places.turn():
-            return await self._toolbox.read_piece(owner, session_id, path, offset, stamp)
+        async def read(offset: int, length: int) -> Json:
+            """Return a piece of the file. Raises Problem."""
+            async with self._places.turn():
+                piece = await _read(workspace, path, offset, length)
+            if piece["bytes"] > most:
+                text = f"The file has {piece['bytes']} bytes; {most} may be fetched"
+                raise Problem("file_too_large", text)
+            return piece
+
+        await send_content(call, read, {**HEADERS, "Content-Disposition": disposition(path)})
+
+
+async def _read(workspace: Workspace, path: str, offset: int, length: int) -> Json:
+    try:
+        with workspace_problems():
+            return await workspace.request("read", path=path, offset=offset, length=length)
+    except Problem as problem:
+        if problem.code in OF_THE_FILE:
+            raise Problem("not_found", problem.detail) from None
+        raise
 
 
 def disposition(path: str) -> str:

@@ -52,7 +52,6 @@ from .base import (
 )
 from .catalog import SOMEWHERE, Catalog, Entry
 from .decorators import ToolError
-from .file_download import Piece, read_piece
 from .function_tools import ChildTool
 from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
@@ -602,15 +601,6 @@ class Toolbox:
             is_error=failed,
             result=result,
         )
-
-    async def read_piece(
-        self, owner: str, session_id: str, path: str, offset: int, stamp: str
-    ) -> Piece:
-        """Return part of a file of a session's workspace, for `POST /files`. Raises Problem."""
-        if self._withheld:
-            raise Problem("sandbox_unavailable", "This server does not read files of sessions")
-        max_bytes = round(self._most["file_mb"] * 1024 * 1024)  # tools cannot write larger files
-        return await read_piece(self._runner, owner, session_id, path, offset, stamp, max_bytes)
 
     def _unknown(self, name: str, judge: CallJudge) -> str:
         names = [*self._tools, *judge.page] if judge.hints else []

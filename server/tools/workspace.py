@@ -21,7 +21,6 @@ from ..sandbox.host_programs import protected_part
 from ..session import media
 from .decorators import Context, ToolError
 
-PIECE = 1536 * 1024  # bytes per call, 2 MiB as base64; each costs a process and 10 ms of parsing
 MOST_MADE = 10  # files of one call that are attached; more are taken for a build or checkout
 MOST_SEEN = 5_000  # files looked at to find them
 SKIPPED = frozenset({"__pycache__", "node_modules"})  # besides hidden names
@@ -147,28 +146,6 @@ def shown_file(others: Collection[dict[str, Any]], path: str) -> dict[str, Any]:
     except ValueError as error:
         raise ToolError(f"{path} cannot be shown: {error}") from None
     return {"path": place, "name": target.name, "data": base64.b64encode(found.data).decode()}
-
-
-def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:
-    """Return {data, bytes, stamp}: part of a file from `offset` on, for file_download.py.
-
-    `data` is base64 of at most PIECE bytes, `bytes` the size of the file. `stamp`: version of the
-    file from the piece before, or "". Raises ToolError, also if the file has changed.
-    """
-    with open_for_reading(inside(path), path) as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise ToolError(f"{path} is not a file")
-        version = f"{about.st_ino}-{about.st_size}-{about.st_mtime_ns}"
-        if stamp and stamp != version:
-            raise ToolError(f"{path} was changed while it was read")
-        file.seek(offset)
-        data = file.read(PIECE)
-    return {
-        "data": base64.b64encode(data).decode("ascii"),
-        "bytes": about.st_size,
-        "stamp": version,
-    }
 
 
 def made_since(moment_ns: int) -> list[str]:

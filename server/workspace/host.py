@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any, Protocol
 
 from ..json_types import Json, Session
@@ -83,10 +82,6 @@ class Workspaces:
         """
         return Workspace(self, self.places.find(owner, session_id, folder_name))
 
-    def objects(self, owner: str) -> Path:
-        """Return the folder of an owner's objects (objects.py ObjectStore)."""
-        return self.places.find(owner, "").objects
-
     def info(self) -> Json:
         """Return `{recorded, reason?, limits}` for `/info`."""
         names = ("overlay_mb", "file_mb", "files", "objects_mb")
@@ -111,6 +106,10 @@ class Workspace:
     def __init__(self, workspaces: Workspaces, place: Place) -> None:
         self._workspaces, self.place = workspaces, place
         self.id, self.mode, self.is_recorded = place.id, place.mode, place.mode != "read"
+
+    def exists(self) -> bool:
+        """Return whether its folder is there; the first call or operation makes it."""
+        return self.place.files.is_dir()
 
     def describe(self, session: Session) -> str:
         """Return where tools work and what they reach, for the prompt; "" if none can run."""

@@ -239,7 +239,9 @@ class Operations:
             state["tree"] = aim
             self._note(state, session, done.tree, always=True, restored=True)
             found: dict[str, Any] = {"tree": done.tree, "replaced": done.replaced}
-            found["changed_count"] = _count(differences(self.store, done.replaced, done.tree))
+            found["changed_count"] = sum(
+                1 for _ in differences(self.store, done.replaced, done.tree)
+            )
             if done.blocked:
                 found["blocked"] = [text_of(place) for place in done.blocked[:MAX_CHANGED]]
             return found
@@ -764,10 +766,6 @@ def _room() -> Iterator[None]:
     except OSError as error:
         if error.errno not in FULL:
             raise
-
-
-def _count(rows: Iterator[Any]) -> int:
-    return sum(1 for _ in rows)
 
 
 def _fits(size: int, most: int, setting: str) -> None:

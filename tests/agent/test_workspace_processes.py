@@ -154,7 +154,9 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         (interrupt,) = waits["interrupts"]
         self.assertEqual(interrupt["reason"], "workspace_missing")
         answer(waits, "workspace_missing", {"action": "uploaded"})
-        theirs, ours = (each.toolbox.workspaces.objects("") for each in (server, other))
+        theirs, ours = (
+            each.toolbox.workspaces.places.find("", "").objects for each in (server, other)
+        )
         for _ in range(10):  # folders name further objects, which are asked for next
             if not waits["interrupts"]:
                 break

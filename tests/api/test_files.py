@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import copy
 import json
 import tempfile
@@ -17,7 +18,7 @@ from server.app import App, routes
 from server.config import load
 from server.errors import Problem
 from server.session.limits import LimitCeilings
-from server.tools.file_download import Piece
+from server.workspace.errors import WorkspaceError
 
 from ..fakes import DEFAULTS, events_of
 from . import fakes
@@ -26,29 +27,38 @@ from .fakes import run_async
 KIND = {"Content-Type": "application/json"}
 
 
-CEILINGS = LimitCeilings({"max_request_size": 100_000, "max_values": 1_000}, {})
+CEILINGS = LimitCeilings(
+    {"max_request_size": 100_000, "max_values": 1_000, "tool": {"file_mb": 1}}, {}
+)
 
 
 class Pieces:
-    """Stands in for the toolbox: a file in pieces, or a Problem in its place."""
+    """Stands in for the workspaces: one file in pieces, or a refusal in place of one."""
 
-    def __init__(self, *pieces: bytes | Problem, size: int | None = None) -> None:
+    def __init__(self, *pieces: bytes | WorkspaceError, size: int | None = None) -> None:
         self.pieces, self.asked = list(pieces), list[tuple[Any, ...]]()
         self.reading = self.most = 0
         self.size = sum(len(p) for p in pieces if isinstance(p, bytes)) if size is None else size
+        self.place: tuple[str, str] = ("", "")
 
-    async def read_piece(
-        self, owner: str, session_id: str, path: str, offset: int, stamp: str
-    ) -> Piece:
-        self.asked.append((owner, session_id, path, offset, stamp))
+    def get(self, owner: str, session_id: str) -> Pieces:
+        self.place = owner, session_id
+        return self
+
+    def exists(self) -> bool:
+        return True
+
+    async def request(self, name: str, **arguments: Any) -> dict[str, Any]:
+        self.asked.append((*self.place, name, arguments["path"], arguments["offset"]))
         self.reading += 1
         self.most = max(self.most, self.reading)
         await asyncio.sleep(0)
         self.reading -= 1
         piece = self.pieces.pop(0)
-        if isinstance(piece, Problem):
+        if isinstance(piece, WorkspaceError):
             raise piece
-        return Piece(piece, self.size, "v1")
+        data = base64.b64encode(piece).decode()
+        return {"data": data, "bytes": self.size, "stamp": "v1"}
 
 
 class Case(unittest.TestCase):
@@ -69,13 +79,22 @@ class Answers(Case):
                 self.assertIn("sandbox", answer.headers["content-security-policy"])
                 self.assertEqual(answer.headers["content-length"], str(pieces.size))
                 self.assertIn('filename="page.html"', answer.headers["content-disposition"])
-                asked = [(sum(map(len, parts[:n])), "v1" if n else "") for n in range(len(parts))]
-                self.assertEqual([item[3:] for item in pieces.asked], asked)
+                asked = [sum(map(len, parts[:n])) for n in range(len(parts))]
+                self.assertEqual([item[4] for item in pieces.asked], asked)
+                self.assertEqual(pieces.asked[0][1:4], ("s", "read", "out/page.html"))
 
     def test_a_file_that_changes_under_way_stays_short(self) -> None:
-        for second in (Problem("not_found", "changed"), b""):
+        for second in (WorkspaceError("not_found", "changed"), b""):
             with self.subTest(second), self.assertRaises(Problem):
                 self.post(Pieces(b"half", second, size=8), {"id": "s", "path": "f"})
+
+    def test_refusals(self) -> None:
+        cases = [("not_found", "not_found"), ("outside", "not_found"), ("invalid", "not_found")]
+        cases += [("unavailable", "sandbox_unavailable"), ("busy", "workspace_busy")]
+        for code, wanted in cases:
+            with self.subTest(code), self.assertRaises(Problem) as caught:
+                self.post(Pieces(WorkspaceError(code, "why")), {"id": "s", "path": "f"})
+            self.assertEqual(caught.exception.code, wanted)
 
     def test_many_readers_share_a_few_processes(self) -> None:
         pieces = Pieces(*[b"x"] * 20, size=1)
@@ -207,13 +226,13 @@ class Whole(unittest.IsolatedAsyncioTestCase):
     async def test_who_may_not(self) -> None:
         await self.shell("s", "echo canary > f")
         self.assertEqual((await self.post("s", "f", key="wrong")).status, 401)
-        self.app.toolbox._withheld = True
+        self.app.toolbox.workspaces.withheld = "tier A is required"
         answer = await self.post("s", "f")
         self.assertEqual((answer.status, answer.json["code"]), (503, "sandbox_unavailable"))
 
     async def test_more_than_a_tool_could_have_written(self) -> None:
         await self.shell("s", "head -c 2000000 /dev/zero > f")
-        self.app.toolbox._most["file_mb"] = 1
+        self.app.ceilings.of("")["tool"]["file_mb"] = 1
         answer = await self.post("s", "f")
         self.assertEqual((answer.status, answer.json["code"]), (422, "file_too_large"))
 

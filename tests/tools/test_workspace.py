@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import os
 import subprocess
@@ -13,12 +12,10 @@ from server.tools.decorators import Context, ToolError
 from server.tools.workspace import (
     MOST_MADE,
     MOST_SEEN,
-    PIECE,
     attachment,
     files_below,
     made_since,
     media_type,
-    piece,
 )
 
 from .builtin.test_files import Case
@@ -46,20 +43,6 @@ class Attachments(Case):
         for path, why in [*cases, ("out", "outside"), ("../outside/secret", "outside")]:
             with self.subTest(path), self.assertRaisesRegex(ToolError, why):
                 attachment(path, "n")
-
-
-class Pieces(Case):
-    def test_parts_of_one_version(self) -> None:
-        whole = os.urandom(PIECE + 10)
-        (self.root / "f").write_bytes(whole)
-        first = piece(CTX, "f", 0, "")
-        self.assertEqual(first["bytes"], len(whole))
-        second = piece(CTX, "f", PIECE, first["stamp"])
-        found = base64.b64decode(first["data"]) + base64.b64decode(second["data"])
-        self.assertEqual(found, whole)
-        (self.root / "f").write_bytes(whole[::-1] + b"more")
-        with self.assertRaisesRegex(ToolError, "was changed"):
-            piece(CTX, "f", PIECE, first["stamp"])
 
 
 class Below(Case):
