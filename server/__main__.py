@@ -286,19 +286,15 @@ def _add_conversations(
 ) -> None:
     """Add the commands `chat`, `here` and `sessions`."""
     chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
-    chat.add_argument("file", metavar="FILE|WORDS", nargs="?", help=FILE_OR_WORDS)
-    _add_keeping(chat)
-    chat.add_argument("--store", metavar="FOLDER", help=STORE)
-    chat.add_argument("--trust", action="store_true", help=TRUST)
-    _add_permission(chat)
-    chat.add_argument("--folder", metavar="NAME", help=FOLDER)
     about = "talk about the current folder"
     here = commands.add_parser("here", parents=[common], help=about, description=ABOUT_HERE)
-    here.add_argument("file", metavar="FILE|WORDS", nargs="?", help=FILE_OR_WORDS)
-    _add_keeping(here)
-    here.add_argument("--store", metavar="FOLDER", help=STORE)
-    here.add_argument("--trust", action="store_true", help=TRUST)
-    _add_permission(here)
+    for each in (chat, here):
+        each.add_argument("file", metavar="FILE|WORDS", nargs="?", help=FILE_OR_WORDS)
+        _add_keeping(each)
+        each.add_argument("--store", metavar="FOLDER", help=STORE)
+        each.add_argument("--trust", action="store_true", help=TRUST)
+        _add_permission(each)
+    chat.add_argument("--folder", metavar="NAME", help=FOLDER)
     here.add_argument("--mode", choices=["overlay", "write", "read"], default="overlay", help=MODE)
     about = "list the sessions of chat and here that are kept"
     commands.add_parser("sessions", parents=[common], help=about)

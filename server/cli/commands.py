@@ -320,17 +320,9 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                     terminal.line(line, "dim")
                 session = admit(session)
                 prompts = McpPrompts(app.toolbox.library, runner, terminal)
-                stored = (kept, folder, admit)
                 chat = Chat(
-                    app.agent,
-                    runner,
-                    terminal,
-                    session,
-                    *stored,
-                    changes,
-                    prompts,
-                    app.toolbox.workspaces.get,
-                    app.models.catalog,
+                    *(app.agent, runner, terminal, session, kept, folder, admit),
+                    *(changes, prompts, app.toolbox.workspaces.get, app.models.catalog),
                 )
                 return chat.talk(words)
             finally:
