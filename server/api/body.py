@@ -92,6 +92,15 @@ async def read_object(
     return value
 
 
+async def read_fields(
+    call: RequestContext, sizes: BodyLimits, schema: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the body as an object that fits the schema. Raises Problem, as `read_object` does."""
+    body = await read_object(call, sizes, "request_invalid")
+    check_fields(body, schema)
+    return body
+
+
 def check_fields(body: dict[str, Any], schema: dict[str, Any]) -> None:
     """Refuse a body that does not fit the schema. Raises Problem with every field that is wrong."""
     refuse("request_invalid", [each.error() for each in validate(body, schema)], status=400)

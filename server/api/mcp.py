@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from ..errors import Problem
 from ..json_types import Json
 from ..runtime.accounts import OWNER, Pool
+from ..schema.objects import object_schema
 from ..session.limits import LimitCeilings
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 
 AT_ONCE = 4  # requests that wait for MCP servers at the same time, for each kind of request
@@ -25,12 +26,7 @@ _TEXTS = {"type": "object", "additionalProperties": _TEXT, "maxProperties": 50}
 
 
 def _object(required: Iterable[str], **properties: Any) -> Json:
-    return {
-        "type": "object",
-        "properties": {"server": _NAME, **properties},
-        "required": ["server", *required],
-        "additionalProperties": False,
-    }
+    return object_schema({"server": _NAME, **properties}, ("server", *required), closed=True)
 
 
 _READ = _object(("uri",), uri=_NAME)
@@ -139,9 +135,7 @@ class McpOffers:
 
     async def _body(self, call: RequestContext, schema: Json) -> Json:
         sizes = BodyLimits.of(self._ceilings.of(call.key.owner))
-        body = await read_object(call, sizes, "request_invalid")
-        check_fields(body, schema)
-        return body
+        return await read_fields(call, sizes, schema)
 
     def _check_readable(self, server: str) -> None:
         """Raise Problem for a server whose resources may not be read, or that there is not."""

@@ -7,10 +7,11 @@ authorization server comes without a key; what it says is signed (tools/mcp/oaut
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import Problem
+from ..http.problem_page import HEADERS
+from ..schema.objects import object_schema
 from ..tools.mcp.oauth.accounts import Accounts
 from ..tools.mcp.oauth.metadata import (
     BEGIN_AGAIN,
@@ -22,19 +23,12 @@ from ..tools.mcp.oauth.metadata import (
     UNUSABLE,
     OAuthError,
 )
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 
 CALLBACK = "/mcp/callback"
 MAX_QUERY = 16_384  # characters of the answer of an authorization server
 MAX_BODY = BodyLimits(16_384, 100)
-HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",  # the address of this page has the code
-    "X-Content-Type-Options": "nosniff",
-}
 
 # What the page of the callback says. The page that began it has texts of its own for the reasons.
 DONE = {
@@ -65,12 +59,8 @@ FAILED = {
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties]}
-
-
-_BEGIN = _object(server=_NAME, callback={"type": "string", "maxLength": 2_000})
-_FORGET = _object(server=_NAME)
+_BEGIN = object_schema({"server": _NAME, "callback": {"type": "string", "maxLength": 2_000}}, None)
+_FORGET = object_schema({"server": _NAME}, None)
 
 
 class SignIns:
@@ -98,8 +88,7 @@ class SignIns:
         `callback` is the address of the page's server with CALLBACK, as the browser reaches it.
         """
         _check_owner(call)
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _BEGIN)
+        body = await read_fields(call, MAX_BODY, _BEGIN)
         if not urlsplit(body["callback"]).path.endswith(CALLBACK):
             raise Problem("request_invalid", f"callback: an address that ends in {CALLBACK}")
         try:
@@ -111,8 +100,7 @@ class SignIns:
     async def end(self, call: RequestContext) -> None:
         """Delete the tokens of a server."""
         _check_owner(call)
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _FORGET)
+        body = await read_fields(call, MAX_BODY, _FORGET)
         try:
             known = await self._accounts.forget(body["server"])
         except OAuthError as error:

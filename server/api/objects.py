@@ -11,8 +11,9 @@ import re
 
 from ..errors import Problem
 from ..json_types import Json
+from ..schema.objects import object_schema
 from ..session.limits import LimitCeilings
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 from .transfers import (
     about_upload,
@@ -27,12 +28,8 @@ NO_SESSION = ""  # the workspace whose process serves objects; no session has th
 MAX_MISSING = 1_000  # objects that an answer names
 
 _ID = re.compile(r"[0-9a-f]{64}")
-_MISSING = {
-    "type": "object",
-    "properties": {"tree": {"type": "string", "pattern": "^[0-9a-f]{64}$"}},
-    "required": ["tree"],
-    "additionalProperties": False,
-}
+_TREE = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_MISSING = object_schema({"tree": _TREE}, None, closed=True)
 
 
 class Objects:
@@ -78,8 +75,7 @@ class Objects:
     async def missing(self, call: RequestContext) -> None:
         """Send which objects of a tree are not here: {objects, count, bytes}."""
         read_query(call)
-        body = await read_object(call, self._sizes(call), "request_invalid")
-        check_fields(body, _MISSING)
+        body = await read_fields(call, self._sizes(call), _MISSING)
         await call.json(await self._ask(call, "missing", tree=body["tree"], most=MAX_MISSING))
 
     def _sizes(self, call: RequestContext) -> BodyLimits:

@@ -14,36 +14,26 @@ from typing import Any, Protocol
 from ..config import Config, ConfigError
 from ..errors import Problem, disk_problem, refuse
 from ..json_types import Json
+from ..schema.objects import object_schema
 from ..settings.config_file import ConfigFile, ConfigFileError, Reading, apply_changes
 from ..settings.secret_values import hide
 from ..strict_json import pointer
 from ..tools.decorators import ToolError
 from . import host_access
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .router import Handler, RequestContext, Route
 
 MAX_BODY = BodyLimits(1 << 20, 20_000)
 USED_S = 5.0  # how long a reply waits until a change is used
 HIDDEN = ("api_keys",)  # parts of the half `server` that `effective` leaves out
 _NAMES = {"type": "string", "minLength": 1, "maxLength": 200}
+_PATH = {"type": "array", "items": _NAMES, "minItems": 2, "maxItems": 12}
 _CHANGE = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "array", "items": _NAMES, "minItems": 2, "maxItems": 12},
-        "value": {},
-        "remove": {"const": True},
-    },
-    "required": ["path"],
+    **object_schema({"path": _PATH, "value": {}, "remove": {"const": True}}, ("path",)),
     "anyOf": [{"required": ["value"]}, {"required": ["remove"]}],
 }
-_PATCH = {
-    "type": "object",
-    "properties": {
-        "revision": {"type": "string", "maxLength": 64},
-        "changes": {"type": "array", "items": _CHANGE, "minItems": 1, "maxItems": 100},
-    },
-    "required": ["revision", "changes"],
-}
+_CHANGES = {"type": "array", "items": _CHANGE, "minItems": 1, "maxItems": 100}
+_PATCH = object_schema({"revision": {"type": "string", "maxLength": 64}, "changes": _CHANGES}, None)
 _KEY = re.compile(r"(?:server|session)(?:\.[^\s:.]+)*")
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -105,8 +95,7 @@ class Settings:
 
     async def patch(self, call: RequestContext) -> None:
         """Make changes `{revision, changes: [{path, value} or {path, remove: true}]}`."""
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _PATCH)
+        body = await read_fields(call, MAX_BODY, _PATCH)
         await self.change(
             body["revision"], lambda document: apply_changes(document, body["changes"])
         )

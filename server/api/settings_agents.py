@@ -9,21 +9,15 @@ import asyncio
 from pathlib import Path
 
 from ..agents.agent_files import agent_files, delete_agent, write_agent
+from ..schema.objects import object_schema
 from ..session.agent_definition import MAX_FILE
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 from .settings import owners_only
 
 MAX_BODY = BodyLimits(2 * MAX_FILE, 20_000)
-_BODY = {
-    "type": "object",
-    "properties": {
-        "agent": {"type": "object"},
-        "revision": {"type": "string", "maxLength": 64},
-    },
-    "required": ["agent"],
-    "additionalProperties": False,
-}
+_REVISION = {"type": "string", "maxLength": 64}
+_BODY = object_schema({"agent": {"type": "object"}, "revision": _REVISION}, ("agent",), closed=True)
 
 
 class SettingsAgents:
@@ -46,8 +40,7 @@ class SettingsAgents:
 
     async def put(self, call: RequestContext) -> None:
         """Write the file of an agent: `{agent, revision?}`."""
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _BODY)
+        body = await read_fields(call, MAX_BODY, _BODY)
         name, revision = call.at["name"], body.get("revision")
         await asyncio.to_thread(write_agent, self._folder, name, body["agent"], revision)
         await self.listing(call)

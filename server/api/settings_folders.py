@@ -14,7 +14,8 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
-from .body import BodyLimits, check_fields, read_object
+from ..schema.objects import object_schema
+from .body import BodyLimits, read_fields
 from .host_access import may_open_machine
 from .router import RequestContext, Route
 from .settings import owners_only
@@ -23,12 +24,8 @@ from .transfers import read_query
 MOST_NAMES = 1000
 MOST_PATH = 4096
 MAX_BODY = BodyLimits(16 * 1024, 100)
-_BODY = {
-    "type": "object",
-    "properties": {"path": {"type": "string", "minLength": 1, "maxLength": MOST_PATH}},
-    "required": ["path"],
-    "additionalProperties": False,
-}
+_PATH = {"type": "string", "minLength": 1, "maxLength": MOST_PATH}
+_BODY = object_schema({"path": _PATH}, None, closed=True)
 
 
 class SettingsFolders:
@@ -54,8 +51,7 @@ class SettingsFolders:
     async def post(self, call: RequestContext) -> None:
         """Say whether a path is a folder that can be looked into."""
         self._check_place()
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _BODY)
+        body = await read_fields(call, MAX_BODY, _BODY)
         reason = await asyncio.to_thread(why_unusable, body["path"])
         found: Json = {"ok": not reason}
         await call.json({**found, "problem": {"detail": reason}} if reason else found)

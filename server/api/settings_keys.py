@@ -16,7 +16,8 @@ from typing import Any
 from ..config import HASHED
 from ..errors import Problem
 from ..json_types import Json
-from .body import BodyLimits, check_fields, misfit, read_object
+from ..schema.objects import object_schema
+from .body import BodyLimits, misfit, read_fields
 from .router import RequestContext, Route
 from .settings import Settings, owners_only
 from .sign_in_codes import SignInCodes
@@ -26,16 +27,9 @@ MOST = 200  # keys
 PLACE = "server.api_keys"
 # Names that the log has for other keys, or that stand for the owner of one without a name.
 _RESERVED = re.compile(r"home|key-.*", re.IGNORECASE)
-_BODY = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "minLength": 1, "maxLength": 64},
-        "owner": {"type": "boolean"},
-        "limits": {"type": "object"},
-    },
-    "required": ["name"],
-    "additionalProperties": False,
-}
+_NAME = {"type": "string", "minLength": 1, "maxLength": 64}
+_MORE = {"owner": {"type": "boolean"}, "limits": {"type": "object"}}
+_BODY = object_schema({"name": _NAME, **_MORE}, ("name",), closed=True)
 
 
 class SettingsKeys:
@@ -53,8 +47,7 @@ class SettingsKeys:
 
     async def post(self, call: RequestContext) -> None:
         """Make a key `{name, owner?, limits?}` and send `{key, link}`, this once."""
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _BODY)
+        body = await read_fields(call, MAX_BODY, _BODY)
         name = body["name"]
         if name != name.strip() or not name.isprintable() or _RESERVED.fullmatch(name):
             raise misfit("name", "a name of visible characters, not `home` and not `key-…`")

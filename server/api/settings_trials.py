@@ -24,6 +24,7 @@ from ..models.provider_trial import Trial, try_provider
 from ..models.vendors import host_of
 from ..runtime.accounts import OWNER, Pool
 from ..schema.field_types import misfits, object_of
+from ..schema.objects import object_schema
 from ..settings import schema
 from ..settings.secret_values import unmask
 from ..strict_json import pointer
@@ -31,7 +32,7 @@ from ..tools.decorators import ToolError
 from ..tools.mcp.entry import normalize_entry
 from ..tools.mcp.trial import try_server
 from . import host_access
-from .body import BodyLimits, check_fields, misfit, read_object
+from .body import BodyLimits, misfit, read_fields
 from .router import RequestContext, Route
 
 MAX_BODY = BodyLimits(128 * 1024, 4_000)
@@ -39,22 +40,11 @@ AT_ONCE = 4  # trials; further ones wait
 
 PROGRAM = ("command", "args", "cwd")  # what decides where the secrets of `env` go
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
-_PROVIDER_BODY = {
-    "type": "object",
-    "properties": {
-        "provider": {"type": "object"},
-        "name": _NAME,
-        "key": {"type": "string"},
-        "vendor": _NAME,
-    },
-    "additionalProperties": False,
-}
-_MCP_BODY = {
-    "type": "object",
-    "properties": {"name": _NAME, "entry": {"type": "object"}},
-    "required": ["name"],
-    "additionalProperties": False,
-}
+_OBJECT = {"type": "object"}
+_PROVIDER_BODY = object_schema(
+    {"provider": _OBJECT, "name": _NAME, "key": {"type": "string"}, "vendor": _NAME}, closed=True
+)
+_MCP_BODY = object_schema({"name": _NAME, "entry": _OBJECT}, ("name",), closed=True)
 _ENTRY = object_of(schema.PROVIDER, closed=True)
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _NOTHING: Json = {"ok": False, "preset": "", "model_name": "", "models": [], "proof": ""}
@@ -92,8 +82,7 @@ class SettingsTrials:
     async def provider(self, call: RequestContext) -> None:
         """Try a provider: a whole entry, a saved one by its name, or a key alone."""
         _check_owner(call)
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _PROVIDER_BODY)
+        body = await read_fields(call, MAX_BODY, _PROVIDER_BODY)
         if "key" in body and not {"provider", "name"} & set(body):
             await call.json(await self._try_key(body))
             return
@@ -107,8 +96,7 @@ class SettingsTrials:
     async def mcp(self, call: RequestContext) -> None:
         """Try an MCP server: an entry, or the saved one of that name. Its process is ended."""
         _check_owner(call)
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _MCP_BODY)
+        body = await read_fields(call, MAX_BODY, _MCP_BODY)
         name = body["name"]
         saved = self._servers.get(name)
         if saved is None and "entry" not in body:

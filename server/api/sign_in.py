@@ -6,18 +6,15 @@ import asyncio
 from pathlib import Path
 
 from ..errors import Problem
+from ..schema.objects import object_schema
 from .auth import Keys, sent_key
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 from .sign_in_codes import LIFETIME_S, MOST, USED, SignInCodes
 
 MAX_BODY = BodyLimits(4_096, 20)
-_BODY = {
-    "type": "object",
-    "properties": {"code": {"type": "string", "minLength": 1, "maxLength": 200}},
-    "required": ["code"],
-    "additionalProperties": False,
-}
+_CODE = {"type": "string", "minLength": 1, "maxLength": 200}
+_BODY = object_schema({"code": _CODE}, None, closed=True)
 
 
 class SignInLinks:
@@ -36,8 +33,7 @@ class SignInLinks:
 
     async def post(self, call: RequestContext) -> None:
         """End a code `{code}` and send `{key, name}`."""
-        body = await read_object(call, MAX_BODY, "request_invalid")
-        check_fields(body, _BODY)
+        body = await read_fields(call, MAX_BODY, _BODY)
         key = await asyncio.to_thread(self._codes.redeem, body["code"])
         try:
             name = self._keys.check({"yaa-api-key": key}).name

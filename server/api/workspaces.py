@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 from ..errors import Problem
 from ..json_types import Json
+from ..schema.objects import object_schema
 from ..session.limits import LimitCeilings
-from .body import BodyLimits, check_fields, read_object
+from .body import BodyLimits, read_fields
 from .files import MAX_ID, disposition
 from .router import RequestContext, Route
 from .transfers import (
@@ -36,20 +36,11 @@ _PATH = {"type": "string", "minLength": 1, "maxLength": 20_000}
 _PATHS = {"type": "array", "items": _PATH, "maxItems": 10_000}
 
 
-def _object(required: Iterable[str], **properties: Any) -> Json:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-_MOVE = _object(("from", "to"), **{"from": _PATH, "to": _PATH})
 _TREE = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_RESTORE = _object(("tree",), tree=_TREE, after=_TREE, paths=_PATHS)
-_APPLY = _object((), paths=_PATHS, force={"type": "boolean"}, tree=_TREE)
-_DISCARD = _object((), paths=_PATHS, tree=_TREE)
+_MOVE = object_schema({"from": _PATH, "to": _PATH}, None, closed=True)
+_RESTORE = object_schema({"tree": _TREE, "after": _TREE, "paths": _PATHS}, ("tree",), closed=True)
+_DISCARD = object_schema({"paths": _PATHS, "tree": _TREE}, closed=True)
+_APPLY = object_schema({**_DISCARD["properties"], "force": {"type": "boolean"}}, closed=True)
 
 
 class Workspace(Protocol):
@@ -318,9 +309,7 @@ class WorkspaceFiles:
         return BodyLimits.of(self._ceilings.of(call.key.owner))
 
     async def _body(self, call: RequestContext, schema: Json) -> Json:
-        body = await read_object(call, self._sizes(call), "request_invalid")
-        check_fields(body, schema)
-        return body
+        return await read_fields(call, self._sizes(call), schema)
 
     def _give_up(self, opened: WorkspaceRequest, name: str) -> None:
         """Remove an upload or archive that its client left."""

@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TextIO
 
-from ..api.mcp_sign_in import HEADERS, result_page
+from ..api.mcp_sign_in import result_page
 from ..config import Config, ConfigError
 from ..http.client import Client
+from ..http.problem_page import HEADERS
 from ..telemetry import log
 from ..tools.mcp.oauth.grants import read_response
 from ..tools.mcp.oauth.metadata import OAuthError

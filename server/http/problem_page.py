@@ -6,9 +6,9 @@ from html import escape
 
 from ..errors import Problem
 
-HEADERS = {
+HEADERS = {  # of a page without scripts, whose address may hold a secret
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, get_args, get_origin
 
+from .keywords import EXAMPLES
+from .objects import object_schema
 from .python_types import (
     Build,
     Shape,
@@ -346,15 +348,7 @@ def _object(
     for name, text in documented.items():
         if name in properties:
             properties[name].setdefault("description", text)
-    return closed_object(properties, required)
-
-
-def closed_object(properties: dict[str, dict[str, Any]], required: list[str]) -> dict[str, Any]:
-    """Return the schema of an object that has these properties and no others."""
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    return {**schema, "additionalProperties": False}
+    return object_schema(properties, required, closed=True)
 
 
 def _construct(cls: Any, at: Place, args: Any, members: dict[str, Any]) -> Any:
@@ -475,7 +469,8 @@ def schema_of(
         properties[parameter.name] = schema
         arguments.append(Parameter(parameter.name, default, shape.build))
     required = [argument.name for argument in arguments if argument.is_required]
-    schema = closed_object(properties, required) | ({"$defs": shapes.defs} if shapes.defs else {})
+    schema = object_schema(properties, required, closed=True)
+    schema |= {"$defs": shapes.defs} if shapes.defs else {}
     return Signature(
         name=name,
         description=doc.description,
@@ -494,27 +489,13 @@ def response_schema(returns: dict[str, Any] | None) -> dict[str, Any]:
     `returns` is the schema of the result; None leaves out `result`.
     """
     text: dict[str, Any] = {"type": "string"}
-    attachment = {
-        "type": "object",
-        "properties": {
-            **dict.fromkeys(("path", "name", "media_type"), text),
-            "bytes": {"type": "integer"},
-        },
-        "required": ["path", "name", "media_type", "bytes"],
-    }
-    shown = {
-        "type": "object",
-        "properties": {
-            **dict.fromkeys(("media_type", "data", "name", "path"), text),
-            **dict.fromkeys(("bytes", "width", "height"), {"type": "integer"}),
-        },
-        "required": ["media_type", "data", "name", "bytes"],
-    }
-    error = {
-        "type": "object",
-        "properties": {"type": text, "message": text, "details": {}},
-        "required": ["type", "message"],
-    }
+    number = {"type": "integer"}
+    names = ("path", "name", "media_type")
+    attachment = object_schema({**dict.fromkeys(names, text), "bytes": number}, None)
+    texts = dict.fromkeys(("media_type", "data", "name", "path"), text)
+    sizes = dict.fromkeys(("bytes", "width", "height"), number)
+    shown = object_schema(texts | sizes, ("media_type", "data", "name", "bytes"))
+    error = object_schema({"type": text, "message": text, "details": {}}, ("type", "message"))
     properties: dict[str, dict[str, Any]] = {"status": {"type": "string", "enum": list(STATUSES)}}
     envelope: dict[str, Any] = {"type": "object", "properties": properties, "required": ["status"]}
     if returns is not None:
@@ -602,18 +583,6 @@ MAX_DEPTH = 8
 MAX_VALUES = 500
 NOTHING: Any = object()
 
-EXAMPLES = {
-    "date": "2026-03-01",
-    "date-time": "2026-03-01T12:00:00Z",
-    "time": "12:00:00Z",
-    "duration": "P1D",
-    "email": "ada@example.org",
-    "hostname": "example.org",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-    "uri": "https://example.org/page",
-    "uuid": "6f1c0b9e-0f5a-4f0e-9c53-3f1d2f6c7a10",
-}
 # Sample texts by a word in the property's name; the first match counts.
 NAMES = {
     "path": "notes/today.txt",

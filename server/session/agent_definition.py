@@ -16,6 +16,7 @@ from typing import Any
 
 from ..json_types import AgentDefinition, Json, RunWarning, Session
 from ..schema.field_types import Misfit
+from ..schema.objects import object_schema
 from ..schema.validate import check_schema, validate
 from ..strict_json import LARGEST_COUNT, pointer
 from .limits import LIMITS, MOST
@@ -138,16 +139,8 @@ SCHEMA: dict[str, Any] = {
             "maxItems": MOST["config/agent/tools"],
         },
         "policy": {"type": "object", "additionalProperties": {"enum": list(WORDS)}},
-        "limits": {
-            "type": "object",
-            "properties": dict.fromkeys(LIMITS, _LIMIT),
-            "additionalProperties": False,
-        },
-        "prompt": {
-            "type": "object",
-            "properties": dict.fromkeys(NAMES, _TEXT),
-            "additionalProperties": False,
-        },
+        "limits": object_schema(dict.fromkeys(LIMITS, _LIMIT), closed=True),
+        "prompt": object_schema(dict.fromkeys(NAMES, _TEXT), closed=True),
         "output_schema": {"type": "object"},
         "require_finish_tool": {"type": "boolean"},
     },

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ..json_types import Event, Interrupt, Json, Message, Session, ToolCall
 from ..schema.compile import inline
 from ..schema.convert import error_text
+from ..schema.objects import object_schema
 from ..schema.validate import validate
 from ..strict_json import JSONError, browser_safe, dumps, loads
 from . import media
@@ -78,12 +79,7 @@ def parameters(schema: Json) -> Json:
     """Return the schema of `finish`'s arguments: the output's, wrapped unless it is an object."""
     if schema.get("type") == "object":
         return schema
-    return {
-        "type": "object",
-        "properties": {VALUE: inline(schema)},
-        "required": [VALUE],
-        "additionalProperties": False,
-    }
+    return object_schema({VALUE: inline(schema)}, None, closed=True)
 
 
 def unwrap_output(schema: Json, args: Json) -> Any:

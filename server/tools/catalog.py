@@ -36,12 +36,11 @@ from .http_api import operations
 from .mcp.servers import McpServers, McpTool
 from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
 from .python_packages import package_of
-from .runner import Job, ToolRunner
+from .runner import OWN_LIMITS, Job, ToolRunner
 from .session_tools import AgentSaveTool, agent_save, session_tools
 from .skill_library import SkillLibrary
 from .skill_tools import skill_tools
 from .tool_files import (
-    DESCRIBE_LIMITS,
     RESTART,
     NoSandboxError,
     ToolFiles,
@@ -483,7 +482,7 @@ async def survey(package: Package, runner: ToolRunner) -> tuple[list[dict[str, A
 
     async def ask(kind: str, args: dict[str, Any]) -> Any:
         """Run one survey call in a child. Raises ToolError."""
-        job = Job(("survey", kind, ""), args, None, DESCRIBE_LIMITS, package=package)
+        job = Job(("survey", kind, ""), args, None, OWN_LIMITS, package=package)
         return await result_of_own_call(job, runner)
 
     async def add(args: dict[str, Any]) -> None:

@@ -39,9 +39,19 @@ from ..workspace.places import STATES, STORE, Places, identities, make_folders
 from ..workspace.shared_lock import share_lock
 from . import trials
 
-__all__ = ["Job", "Outcome", "ToolRunner"]
+__all__ = ["OWN_LIMITS", "Job", "Outcome", "ToolRunner"]
 
 STALE_S = 600
+# Of calls of the server's own that need little.
+OWN_LIMITS: dict[str, float] = {
+    "wall_s": 20,
+    "cpu_s": 20,
+    "memory_mb": 1024,
+    "file_mb": 1,
+    "output_kb": 256,
+    "processes": 64,
+    "open_files": 256,
+}
 
 
 class ToolRunner:

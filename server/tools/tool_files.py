@@ -29,17 +29,7 @@ from ..settings.script_metadata import (
 from .base import Tool, drain
 from .decorators import ToolError
 from .function_tools import ChildTool, owner_tool
-from .runner import Job, ToolRunner
-
-DESCRIBE_LIMITS: dict[str, float] = {
-    "wall_s": 20,
-    "cpu_s": 20,
-    "memory_mb": 1024,
-    "file_mb": 1,
-    "output_kb": 256,
-    "processes": 64,
-    "open_files": 256,
-}
+from .runner import OWN_LIMITS, Job, ToolRunner
 
 PACKAGES = "\n\nPackages for Python that are installed: "  # in a description
 RESTART = "it has tools() now; start the server again"
@@ -135,7 +125,7 @@ class ToolFiles:
     async def _described(
         self, path: Path, package: Package | None, *, is_open: bool
     ) -> list[Tool | str]:
-        job = Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS, package=package)
+        job = Job(("describe", str(path), ""), {}, None, OWN_LIMITS, package=package)
         try:
             described = list(await result_of_own_call(job, self._runner))
         except ToolError as error:

@@ -136,9 +136,8 @@ class Border(unittest.IsolatedAsyncioTestCase):
                     if "html" in kind:
                         self.assertIn(f'href="//localhost:{server.port}/"'.encode(), body)
                         self.assertIn(b"server.hosts", body)
-                        self.assertEqual(
-                            head.headers["content-security-policy"], "default-src 'none'"
-                        )
+                        policy = head.headers["content-security-policy"]
+                        self.assertEqual(policy, "default-src 'none'; frame-ancestors 'none'")
 
     async def test_other_peoples_client(self) -> None:
         """http.client, in a thread: sizes, reuse, chunks."""

@@ -15,7 +15,7 @@ class Examples(unittest.TestCase):
         cases: list[tuple[dict[str, Any], Any]] = [
             ({}, "text"),
             (text, "text"),
-            ({**text, "format": "date"}, "2026-03-01"),
+            ({**text, "format": "date"}, "2026-11-21"),
             ({**text, "enum": ["a", "b"]}, "a"),
             ({**text, "examples": ["Oslo"]}, "Oslo"),
             ({**text, "minLength": 6, "maxLength": 6}, "textxx"),

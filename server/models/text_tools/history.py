@@ -15,10 +15,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from ...json_types import Json, Message, RunWarning
+from ...schema.objects import object_schema
 from ...session.media import parts_of, plain_text
 from ...session.prompt_texts import PROTOCOL
 from ...session.prompts import UNREADABLE_CALL
@@ -38,6 +40,7 @@ You can use tools. Answer with one JSON object and nothing else:
 After you have used a tool its result comes in the next message."""
 
 _PLACEHOLDER = re.compile(r"\{([a-z]+)\}")  # names that a section does not define stay as text
+_variant = partial(object_schema, required=None, closed=True)
 _EXAMPLE = "<parameter>value</parameter>", '{"parameter": "value"}'
 
 
@@ -172,15 +175,6 @@ def _fill_section(section: str, own: Templates, facts: dict[str, str]) -> str:
     if not facts.get("parameters", "-"):
         template = template.replace("{parameters}\n", "")
     return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
-
-
-def _variant(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _limit_strings(schema: Any) -> Any:

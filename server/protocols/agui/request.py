@@ -16,6 +16,7 @@ from ...errors import Problem, refuse
 from ...json_types import Change, Json
 from ...schema import field_types
 from ...schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
+from ...schema.objects import object_schema
 from ...session.events import SNAPSHOT
 from ...session.fold import yaa_metadata
 from ...session.json_patch import parse_pointer
@@ -416,11 +417,7 @@ _STATE_TOOL: Json = {
         "Change the application's state, which the user sees. Each member of `changes` replaces the"
         " member of its name as a whole; null removes it."
     ),
-    "parameters": {
-        "type": "object",
-        "properties": {"changes": {"type": "object"}},
-        "required": ["changes"],
-    },
+    "parameters": object_schema({"changes": {"type": "object"}}, None),
     "wait": False,
 }
 

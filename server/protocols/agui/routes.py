@@ -14,6 +14,7 @@ from ...errors import translate_problems
 from ...http import sse
 from ...json_types import Event, Json, Session
 from ...runtime.offload import offload
+from ...schema.objects import object_schema
 from ...session import snapshot
 from ...session.events import FILLED, WAIT, dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import find_message, yaa_metadata
@@ -30,11 +31,9 @@ from .request import ASKED_FIRST, EDITED, STATE_SET, AguiRequest, state_changes
 # server.
 
 
-YES_OR_NO = {
-    "type": "object",
-    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
-    "required": ["approved"],
-}
+YES_OR_NO = object_schema(
+    {"approved": {"type": "boolean"}, "reason": {"type": "string"}}, ("approved",)
+)
 AT_THE_END = ("status", "finish_reason", "rev")
 
 

@@ -22,6 +22,7 @@ from ...http import sse
 from ...json_types import Event, Interrupt, Json, Session
 from ...runtime.offload import offload
 from ...schema.generate import NOTHING, example
+from ...schema.objects import object_schema
 from ...schema.validate import SchemaError, validate
 from ...session.fold import yaa_metadata
 from ...strict_json import dumps, dumps_in_pieces, pointer
@@ -41,35 +42,22 @@ from ..services import Services
 FRONTEND = "[Frontend Tool Call]"  # marks a call of the page's tools
 OUTING_MS = 1000  # between two events with the length of a call
 MARKED = ("marks", "think_tags")  # reasoning.field of reasoning from tags in the answer itself
-RESULT: Json = {
-    "type": "object",
-    "properties": {
-        "callId": {"type": "string"},
-        "error": {"type": ["string", "null"]},
-        "isError": {"type": ["boolean", "null"]},
-    },
-    "required": ["callId"],
-}
-EXTRAS: Json = {
-    "type": "object",
-    "properties": {
+_TEXT = {"type": "string"}
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+_OUTCOME = {"error": {"type": ["string", "null"]}, "isError": {"type": ["boolean", "null"]}}
+RESULT: Json = object_schema({"callId": _TEXT, **_OUTCOME}, ("callId",))
+EXTRAS: Json = object_schema(
+    {
         "sessionId": {"type": ["string", "null"], "maxLength": 128},
         "session": {
             "type": ["object", "null"],
-            "properties": {
-                "messages": {"type": "array", "items": {"type": "object"}},
-                "interrupts": {"type": "array", "items": {"type": "object"}},
-            },
+            "properties": {"messages": _OBJECTS, "interrupts": _OBJECTS},
         },
         "tool_results": {"type": ["array", "null"], "items": RESULT},
         "wait": {"type": ["number", "null"], "minimum": 0},
-    },
-}
-SUBMIT: Json = {
-    "type": "object",
-    "properties": {"sessionId": {"type": "string"}, "toolCall": RESULT},
-    "required": ["sessionId", "toolCall"],
-}
+    }
+)
+SUBMIT: Json = object_schema({"sessionId": _TEXT, "toolCall": RESULT}, None)
 
 
 @dataclass

@@ -20,6 +20,7 @@ from ...errors import Problem, translate_problems
 from ...http import sse
 from ...json_types import AgentDefinition, Event, Interrupt, Json, Session
 from ...runtime.offload import offload
+from ...schema.objects import object_schema
 from ...session import agent_definition
 from ...session.accept import accept
 from ...session.modes import mode_named
@@ -52,46 +53,41 @@ NOT_WAITING = "Send the session that the run.complete of that query had along wi
 
 _TEXT = {"type": "string"}
 _NAME = {"type": ["string", "null"]}
-_SESSION = {
-    "type": "object",
-    "properties": {
+_FLAG = {"type": ["boolean", "null"]}
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+_SESSION = object_schema(
+    {
         "messages": {"type": "array"},
         "environment": {"type": "array", "items": _TEXT},
-        "interrupts": {"type": "array", "items": {"type": "object"}},
+        "interrupts": _OBJECTS,
         "ext": {"type": "object"},
-    },
-}
+    }
+)
 _BODY_FIELDS = {**_SESSION, "type": ["object", "null"]}
-QUERY: Json = {
-    "type": "object",
-    "properties": {
+QUERY: Json = object_schema(
+    {
         **dict.fromkeys(("requestId", "chatId", "agentKey", "message"), _NAME),
         "role": {"enum": ["user", None]},
-        "references": {"type": ["array", "null"], "items": {"type": "object"}},
+        "references": {**_OBJECTS, "type": ["array", "null"]},
         "params": {"type": ["object", "null"]},
         "scene": {"type": ["object", "null"], "properties": {"url": _NAME, "title": _NAME}},
-        "stream": {"type": ["boolean", "null"]},
-        "tools": {"type": "array", "items": {"type": "object"}},
+        "stream": _FLAG,
+        "tools": _OBJECTS,
         "wait": {"type": ["number", "null"], "minimum": 0, "maximum": MAX_WAIT_S},
         "session": _BODY_FIELDS,
-    },
-}
-SUBMIT: Json = {
-    "type": "object",
-    "properties": {
+    }
+)
+SUBMIT: Json = object_schema(
+    {
         **dict.fromkeys(("requestId", "chatId", "runId", "viewId"), _NAME),
         "toolId": {"type": "string", "minLength": 1},
         "payload": {"not": {"type": "null"}},
-        "isError": {"type": ["boolean", "null"]},
+        "isError": _FLAG,
         "session": _BODY_FIELDS,
     },
-    "required": ["toolId", "payload"],
-}
-CHAT: Json = {
-    "type": "object",
-    "properties": {"session": _SESSION, "includeEvents": {"type": ["boolean", "null"]}},
-    "required": ["session"],
-}
+    ("toolId", "payload"),
+)
+CHAT: Json = object_schema({"session": _SESSION, "includeEvents": _FLAG}, ("session",))
 
 
 @dataclass
