@@ -406,7 +406,8 @@ class Layer:
         base = self._base(state)
         now = self.root.scan(state)
         self._check_tree(seen, now)
-        known = flatten(self.store, base)
+        news = self._look(state)
+        known, folder = flatten(self.store, base), Left(self.store, news)
         target = Merge(flatten(self.store, now, left=True))
         discarded, left = 0, []
         changes = self._changes(base, now, folders=True)
@@ -414,11 +415,12 @@ class Layer:
             if not _is_chosen(item.place, chosen):
                 continue
             is_file = "d" not in ((item.after or item.before or [""])[0],)
-            if not is_left(item.after) and target.take(item.place, item.after, known):
+            is_known = bool(item.after) or folder.knows(item.place)
+            if is_known and not is_left(item.after) and target.take(item.place, item.after, known):
                 discarded += is_file
             elif is_file:
                 left.append(item.place)
-        found = self._take_over(state, target.flat, now, self._look(state))
+        found = self._take_over(state, target.flat, now, news)
         return {
             "discarded": discarded,
             "left": [text_of(place) for place in left[:MAX_NAMED]],

@@ -168,6 +168,15 @@ class Overlays(Case):
         run.perform("discard", {})
         self.assertEqual(read(self.files), read(self.folder))
 
+    def test_discarding_removes_nothing_that_the_folder_has_and_ignores(self) -> None:
+        run = self.begin()
+        write(self.files, {"rules/.gitignore": "*.tmp\n", "new": "mine"})
+        write(self.folder, {"rules/.gitignore": ".gitignore\n"})
+        found = run.perform("discard", {})
+        self.assertEqual((found["discarded"], found["left"]), (1, ["rules/.gitignore"]))
+        self.assertEqual((self.files / "rules/.gitignore").read_text(), "*.tmp\n")
+        self.assertFalse((self.files / "new").exists())
+
     def test_an_old_tree_does_not_undo_the_folder(self) -> None:
         """What the folder changed after that tree is taken over again, not taken for a change."""
         run = self.begin()
