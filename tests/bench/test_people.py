@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import unittest
 
+from ..tooling.api import Api
 from . import people
 
 
 class Refused(unittest.TestCase):
+    mal: people.Target
+    gil: people.Target
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.mal, cls.gil = cls.enterClassContext(people.server())
+
     def test_beside_each_who_takes_all(self) -> None:
         """Each of these once refused everybody else."""
-        with people.server() as (mal, gil):
-            turns = people.Turns(gil)
-            for name in ("unread streams", "slow connections", "slow large bodies"):
-                with self.subTest(name), people.beside(name, mal):
-                    for order in people.TURN:
-                        turns.measure(order, 0.5)
-                self.assertEqual(turns.refused, 0, name)
+        turns = people.Turns(self.gil)
+        for name in ("unread streams", "slow connections", "slow large bodies"):
+            with self.subTest(name), people.beside(name, self.mal):
+                for order in people.TURN:
+                    turns.measure(order, 0.5)
+            self.assertEqual(turns.refused, 0, name)
+
+    def test_beside_archives_files_are_taken_and_recorded(self) -> None:
+        """They held all processes of workspaces: changes were not recorded, uploads refused."""
+        gil = Api(f"http://{self.gil.host}:{self.gil.port}", self.gil.key)
+        order = f'{people.SHORT} tool=shell{{"command":"date > now"}}'
+        with people.beside("archives", self.mal):
+            for number in range(4):
+                status, said = gil.request("PUT", "/workspaces/gil/file?path=a", b"%d" % number)
+                self.assertEqual(status, 200, said)
+                document = json.loads(people.document(order, id="gil", config=people.FREE))
+                session = gil.run(document)
+                (result,) = [each["result"] for each in session["messages"] if "result" in each]
+                self.assertEqual(session["run"].get("warnings", []), [])
+                self.assertIn("after", result["tree"], result)
 
     def test_every_attacker_has_work(self) -> None:
-        self.assertEqual(len(people.attacks()), 11)
+        self.assertEqual(len(people.attacks()), 15)
 
 
 if __name__ == "__main__":
