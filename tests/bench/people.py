@@ -11,6 +11,7 @@ what it holds before the measurement begins.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import http.client
 import json
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ..tooling.api import Api
 from ..tooling.child import Child
 from .peers import config, start
 
@@ -182,6 +184,15 @@ def files(target: Target) -> None:
     target.ask("GET", "/workspaces/mal/file?path=large")
 
 
+def archives(target: Target, ready: Event, stop: Event) -> None:
+    """The same tree as that of many sessions: each has a process of its own."""
+    api = Api(f"http://{target.host}:{target.port}", target.key)
+    tree = api.request("GET", "/workspaces/mal/state")[1]["tree"]
+    paths = [f"/workspaces/mal{n}/archive?tree={tree}" for n in range(20)]
+    work = [functools.partial(Target.ask, method="GET", path=path) for path in paths]
+    in_loops(len(work), *work)(target, ready, stop)
+
+
 def attacks() -> dict[str, Attack]:
     """The attackers by name. Made in the attacker's process."""
     long = document(SHORT, count=5_000, pictures=8)
@@ -206,7 +217,7 @@ def attacks() -> dict[str, Attack]:
             posting("/session", gzip.compress(b"[" * 5_000_000), **{"Content-Encoding": "gzip"}),
             posting("/session", ('{"messages": "' + "\\u00fc" * 2_000_000 + '"').encode()),
         ),
-        "archives": in_loops(20, lambda target: target.ask("GET", "/workspaces/mal/archive")),
+        "archives": archives,
         "slow large bodies": held(17, 32_000_000, 31_000_000),
         "slow connections": held(1_030, 1_000_000, 100),
         "stops": in_loops(8, posting("/session/stop", b'{"id": "s-no"}')),
