@@ -17,6 +17,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
+from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -288,7 +289,9 @@ class BaseAgent:
                 self.watch()
 
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().call_later(WATCH_S, look)
+            # Not in the context of the run that began it, which refers to its session.
+            loop = asyncio.get_running_loop()
+            self._watch = loop.call_later(WATCH_S, look, context=Context())
 
     @property
     def busy(self) -> bool:
@@ -403,14 +406,14 @@ class Run:
             await self._record_event(event)
             yield event
         finally:
+            self._consumer_task = None  # its context refers to this run
             self._folder.flush()
             if (record := self._call_runner.record).begun:
                 with suppress(OSError):
                     record.append(self.session)
             self.release()
             self._observer.end(self.id, self._thread, self._elapsed_ms())
-            seconds = self._elapsed_ms() / 1000
-            ended = self._observer.results, self._used, seconds, self._stop_code
+            ended = self._observer.results, self._used, self._elapsed_ms() / 1000, self._stop_code
             metrics.count_run_end(self.session, *ended)
 
     def left(self) -> KeptSession | None:
@@ -424,11 +427,8 @@ class Run:
         now = time.monotonic()
         if not self._alone_since:
             self._alone_since = now
-            asyncio.get_running_loop().call_soon(self._rested)
+            asyncio.get_running_loop().call_soon(setattr, self, "_alone_since", 0.0)
         return now > self._alone_since + REST_S
-
-    def _rested(self) -> None:
-        self._alone_since = 0.0
 
     def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
         """Make calls that may not run twice wait for `arrived`, once they are announced."""
@@ -477,10 +477,9 @@ class Run:
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
             return events.run_error(STOP_REASONS[self._stop_code], self._stop_code)
-        if isinstance(error, HookError):
-            return events.run_error(str(error), "hook_failed")
-        if isinstance(error, ClaimError):
-            return events.run_error(str(error), "claim_failed")
+        if isinstance(error, HookError | ClaimError):
+            code = "hook_failed" if isinstance(error, HookError) else "claim_failed"
+            return events.run_error(str(error), code)
         incident = secrets.token_hex(6)
         logger.exception("run %s broke (incident %s)", self.id, incident)
         text = f"The server made a mistake; its log has the details under {incident}."

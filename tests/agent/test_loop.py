@@ -18,6 +18,7 @@ from typing import Any
 from server.agent.loop import REST_S, BaseAgent, Run
 from server.config import Config
 from server.errors import Problem
+from server.runtime import waits
 from server.runtime.offload import LARGE
 from server.session import events
 from server.session.events import ALIASES, EXEC, alias
@@ -557,6 +558,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
 
         async def cut() -> weakref.ref[Run]:
             run = host.prepare({"messages": [user("go")]})
+            waits.listener.set(lambda wait: run.stop(str(wait)))
             with suppress(asyncio.CancelledError):
                 async with aclosing(run.events()) as events:
                     async for event in events:
@@ -568,7 +570,9 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         gc.collect()
         gc.disable()
         self.addCleanup(gc.enable)
-        self.assertIsNone((await asyncio.create_task(cut()))())
+        found = await asyncio.create_task(cut())
+        await asyncio.sleep(0)  # until then the loop has the task that has ended
+        self.assertIsNone(found())
 
     async def test_auto_title_makes_one_extra_call_at_the_end(self) -> None:
         def script(messages: list[Any]) -> list[tuple[Any, ...]]:
