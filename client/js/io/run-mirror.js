@@ -13,10 +13,9 @@ yaa.define('io/run-mirror', ['core/fold', 'io/run-stream'], ({ fold }, { hear })
    * @param {(id: string) => any} given.entry an open session
    * @param {(id: string, whole: boolean) => void} given.onChange
    * @param {(entry: any) => Promise<boolean>} given.takeFromSilent
-   * @param {(entry: any) => void} given.onEnd a run that was followed has come to rest
    * @param {Timers} [given.timers]
    */
-  function create({ channel, entry: entryOf, onChange, takeFromSilent, onEnd, timers = realTimers }) {
+  function create({ channel, entry: entryOf, onChange, takeFromSilent, timers = realTimers }) {
     /** Runs of this tab that another one shows: how many events were sent. @type {Map<string, number>} */ const shown = new Map()
     /** Runs of other tabs: the last event that came, -1 before the document; and when something was heard. @type {Map<string, {n: number, heard: number}>} */
     const followed = new Map()
@@ -60,7 +59,6 @@ yaa.define('io/run-mirror', ['core/fold', 'io/run-stream'], ({ fold }, { hear })
       if (entry.elsewhere || !mine) return
       followed.delete(id)
       if (!entry.going) rest(entry)
-      onEnd(entry)
     }
 
     /** @param {string} id */

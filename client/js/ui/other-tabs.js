@@ -7,7 +7,6 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
     const { sessionStore } = app
     const mirror = mirrors.create({
       channel: channels.open('yaa-runs'), entry: sessionStore.entry, onChange: sessionStore.redraw, takeFromSilent: (/** @type {import('./types').Entry} */ entry) => sessionStore.settle(entry, true),
-      onEnd: (/** @type {import('./types').Entry} */ entry) => app.queue.onEnd(entry),
     })
     sessionStore.hooks.push({ ...mirror.hooks, onGone })
     /** What another tab has deleted stays where it is shown. @param {import('./types').Entry} entry */

@@ -86,11 +86,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     }
 
     /** @param {Entry} entry @param {boolean} on only a session that was never stored becomes temporary */
-    function setTemporary({ session }, on) {
-      apply(session, { kind: 'set', path: ['ext', 'temporary'], value: on || undefined })
-      if (!on && session.messages.length) save(session)
-      changed(session.id)
-    }
+    const setTemporary = (entry, on) => take(entry, [{ kind: 'set', path: ['ext', 'temporary'], value: on || undefined }])
 
     /** What is stored, without a pause that a page of before wrote into it, and what waits. @param {string} id */
     async function read(id) {
@@ -239,7 +235,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
             refresh().then(() => onChange(id, true))
           }
           await Promise.race([script, stopping])
-          for (const hook of hooks) hook.onStart(entry)
+          await Promise.race([Promise.all(hooks.map((hook) => hook.onStart(entry))), stopping])
           const free = !stopped && await slot(entry)
           if (!free) return await save(entry.session), STOPPED
           entry.run = yaa.use('io/run-stream').start(entry.session, {

@@ -183,7 +183,8 @@ export interface Command {
 
 /** What others do at the turns of a run. */
 export interface Hooks {
-  onStart(entry: Entry): void
+  /** The run waits for what it returns. */
+  onStart(entry: Entry): any
   onEvent(entry: Entry, event: YaaEvent): void
   onRest(entry: Entry): void
   /** Another tab has deleted it; true if it is shown all the same. */

@@ -41,8 +41,9 @@ declare global {
       folderOf(app: import('../types').App, session?: Session): string
       modeOf(app: import('../types').App, session?: Session): string
       routesOf(app: import('../types').App, session?: Session, watch?: (work: Promise<any>) => Promise<any>): Workspace
-      adopt(app: import('../types').App, entry: import('../types').Entry, tree: any): void
-      adoptLater(app: import('../types').App, entry: import('../types').Entry): Promise<void>
+      adopt(app: import('../types').App, entry: import('../types').Entry, tree: any): any
+      stand(session: Session, tree: any): void
+      takeUploads(app: import('../types').App, entry: import('../types').Entry, take: (tree: any) => any): Promise<void>
       pin(session: Session): void
       keep(app: import('../types').App, entry: import('../types').Entry): void
       wordsOf(error: any): string

@@ -59,19 +59,20 @@ yaa.define('ui/files/launcher', [
 
     commands.register({ id: 'files', title: 'files.open', icon: 'folder', keys: 'g o', slash: 'files', menu: 'session', when: () => files.isOffered(app), run: (_, path) => open(path) })
     app.sessionStore.hooks.push({
-      onStart({ session }) {
+      async onStart(entry) {
+        const { session } = entry
         runs.set(session.id, session.messages.length)
+        await files.takeUploads(app, entry, (tree) => files.stand(session, tree))
         files.pin(session)
       },
       onEvent() {},
       onRest: (entry) => {
         mention.forget()
-        files.adoptLater(app, entry).catch(console.warn)
+        files.takeUploads(app, entry, (tree) => entry.going || app.sessionStore.amend(entry, (session) => files.stand(session, tree))).catch(console.warn)
         files.keep(app, entry)
       },
     })
     app.watchers.add(update)
-    app.watchers.add(() => files.adoptLater(app, app.current).catch(console.warn)) // another tab's run has ended
     if (app.store.kind === 'idb') forgetUnused(app).catch(console.warn)
     context.actions.draw()
   }

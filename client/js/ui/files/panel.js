@@ -67,7 +67,9 @@ yaa.define('ui/files/panel', [
     function pointOf() {
       const stand = standOf(shared.session()) ?? undefined
       if (app.past) return { tree: stand, past: true, behind: false }
-      const behind = Boolean(stand && state?.tree && state.tree !== stand && !app.current.going && files.modeOf(app) !== 'write')
+      const { going, elsewhere, session } = app.current
+      const isNewer = going || elsewhere || session.ext?.uploaded // the server's are
+      const behind = Boolean(stand && state?.tree && state.tree !== stand && !isNewer && files.modeOf(app) !== 'write')
       return { tree: behind ? stand : undefined, past: false, behind }
     }
 

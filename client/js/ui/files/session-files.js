@@ -4,8 +4,6 @@
 yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspace-stand', 'io/workspace-api'], ({ t }, { toast }, { standOf }, workspaces) => {
   /** @typedef {import('../types').App} App */
   /** @typedef {import('../types').Entry} Entry */
-  /** Sessions whose files the page has changed while they ran. @type {Set<string>} */
-  const later = new Set()
   const LETTERS = { added: 'A', modified: 'M', deleted: 'D', mode: 'X' }
 
   /** Can this server give files at all? @param {App} app */
@@ -27,23 +25,24 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
   const routesOf = (app, session = app.current.session, watch = undefined) => workspaces.open(app.server.api(), session.id, folderOf(app, session) || undefined, watch)
 
   /**
-   * Write into the document that the page has changed its files: they stand so after its last message.
+   * Write into the document that the page has changed its files: they stand so after its last message. Under a run, whose
+   * calls record more trees, it is marked there, and the tree is asked for at its end.
    * @param {App} app @param {Entry} entry @param {any} tree what the server answered; without a tree nothing is written
    */
   function adopt(app, entry, tree) {
-    if (entry.going || entry.elsewhere) return void later.add(entry.session.id) // its calls record more trees: asked again at its end
-    if (typeof tree !== 'string' || !tree || tree === standOf(entry.session)) return
-    app.sessionStore.amend(entry, (session) => {
-      session.workspace = { ...session.workspace, tree, message: session.messages.at(-1)?.id ?? '' }
-      session.workspace.start ??= tree
-    })
+    if (entry.going || entry.elsewhere) return app.sessionStore.amend(entry, (session) => { session.ext = { ...session.ext, uploaded: true } })
+    if (tree !== standOf(entry.session)) return app.sessionStore.amend(entry, (session) => stand(session, tree))
   }
 
-  /** After a run: what was changed beside it. @param {App} app @param {Entry} entry */
-  async function adoptLater(app, entry) {
-    if (entry.going || entry.elsewhere || !later.delete(entry.session.id)) return
-    const { tree } = await routesOf(app, entry.session).state()
-    if (!entry.going) adopt(app, entry, tree)
+  /** @param {Session} session @param {any} tree */
+  function stand(session, tree) {
+    if (session.ext?.uploaded) delete session.ext.uploaded
+    if (typeof tree === 'string' && tree) session.workspace = { start: tree, ...session.workspace, tree, message: session.messages.at(-1)?.id ?? '' }
+  }
+
+  /** What was changed under a run of any tab: after it, or at the latest before the next, which would go back to the tree before. @param {App} app @param {Entry} entry @param {(tree: any) => any} take */
+  async function takeUploads(app, { session }, take) {
+    if (session.ext?.uploaded && isOffered(app)) take((await routesOf(app, session).state()).tree)
   }
 
   /** What a person changed goes with the message that is sent next: who goes back to it finds it. @param {Session} session */
@@ -69,5 +68,5 @@ yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspa
     toast(['network', 'cut', 'foreign'].includes(error?.kind) ? t('files.unanswered', { detail: error.message }) : wordsOf(error), { bad: true })
   }
 
-  return { isOffered, foldersOf, folderOf, modeOf, routesOf, adopt, adoptLater, pin, keep, wordsOf, failed, LETTERS }
+  return { isOffered, foldersOf, folderOf, modeOf, routesOf, adopt, stand, takeUploads, pin, keep, wordsOf, failed, LETTERS }
 })
