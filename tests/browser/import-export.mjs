@@ -275,6 +275,26 @@ await main(async (walk, job) => {
     await walk.press("Keep in this browser");
     await page.waitForFunction(() => !document.querySelector(".standalone") && document.querySelector(".card.tool[data-state=denied]"));
     await walk.sees(".row-title", "My key is [redacted key]");
+    await walk.sees(".bubble", "are you there?");
+    // Chromium's pages from disk share a storage: what the client has of this session is as it was, beside it.
+    const all = await page.evaluate(async () => {
+      const store = await yaa.use("io/store-idb").open();
+      return Promise.all((await store.list()).map(async ({ id }) => JSON.stringify((await store.get(id)).messages)));
+    });
+    const [kept, client] = ["are you there?", SECRET].map((words) => all.filter((one) => one.includes(words)).length);
+    if (kept !== 1 || client !== (job.browser === "chromium" ? 1 : 0)) throw new Error(JSON.stringify([kept, client]));
+    await walk.press("Settings");
+    await walk.press("This browser", `${DIALOG} [role=tab]`);
+    await walk.sees(DIALOG, "a page that a server gives has its own");
+    await escape(page);
+  });
+
+  await walk.step("another file of the session is not taken for the one that is kept", async () => {
+    const other = join(job.folder, "other.html");
+    const date = saved.match(/"saved":\s*"([^"]+)"/)[1];
+    writeFileSync(other, saved.replaceAll(date, "2020-01-01T00:00:00.000Z"));
+    await page.goto(pathToFileURL(other).href);
+    await page.waitForSelector(".standalone");
   });
 });
 

@@ -3,14 +3,14 @@
 // the file opens as the ordinary client. The session counts as imported until its permissions are taken over.
 
 yaa.define('ui/standalone-page', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'ui/session-store', 'core/sanitize', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'ui/session-store', 'core/sanitize', 'core/ids', 'core/branch-tree', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
   'io/store-idb', 'io/store-memory', 'i18n/commands', 'i18n/settings',
 ], (
-  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { openSessionStore }, { sanitize, UNKNOWN }, removedPermissions, { ID }, settings,
+  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { openSessionStore }, { sanitize, UNKNOWN }, { uuid }, tree, removedPermissions, { ID }, settings,
   stores, memory,
 ) => {
   const { t } = words
-  /** Sessions that were kept: their file opens as the ordinary client. */
+  /** Files whose session was kept: they open as the ordinary client. */
   const KEPT = 'yaa.kept'
   /** There was a server once: when it does not answer, that is said as in any client. A dialog would take what was written. */
   let met = false
@@ -20,7 +20,7 @@ yaa.define('ui/standalone-page', [
     const element = document.getElementById(ID)
     const data = element && JSON.parse(element.textContent ?? '')
     if (!data?.session) return null
-    if (keptIds().includes(data.session.id)) {
+    if (isKept(fileOf(data))) {
       if (!location.hash) history.replaceState(null, '', `#s=${encodeURIComponent(data.session.id)}`)
       return null
     }
@@ -30,8 +30,14 @@ yaa.define('ui/standalone-page', [
   /** @param {Store} store @param {Session} session */
   const putInto = (store, session) => openSessionStore({ store, api: () => /** @type {any} */ (null), prepare() {}, onChange() {}, onEnd() {}, onUnsaid() {} }).restore(session)
 
+  /** Another file has another state of the session. @param {{session: Session, saved: string}} data */
+  const fileOf = ({ session, saved }) => `${session.id} ${saved}`
+
+  /** @param {string} file */
+  const isKept = (file) => keptFiles().includes(file)
+
   /** @returns {string[]} */
-  function keptIds() {
+  function keptFiles() {
     try {
       return JSON.parse(localStorage.getItem(KEPT) ?? '[]')
     } catch {
@@ -40,7 +46,9 @@ yaa.define('ui/standalone-page', [
   }
 
   /** @param {HTMLElement} root @param {any} data what `embeddedSession` gave */
-  async function start(root, { session, removed, saved, objects }) {
+  async function start(root, data) {
+    const { session, removed, saved, objects } = data
+    const file = fileOf(data)
     const store = memory.open()
     await putInto(store, session)
     if (objects) await yaa.use('ui/files/copies').takeBack(session, yaa.use('ui/files/copies').decoded(objects), false)
@@ -63,12 +71,12 @@ yaa.define('ui/standalone-page', [
       foot(app, actions, composer) {
         const n = removedPermissions.reportable(removed).length
         const tell = n ? () => removedPermissions.showRemoved(app, [{ id: session.id, title: session.title, removed }]) : null
-        const foot = footView(app, composer, saved, { go: () => connected(app, actions), tell, n })
+        const foot = footView(app, composer, saved, { go: () => connected(app, actions), stay: () => keep(app, file), tell, n })
         joined = foot.show
         return foot.el
       },
       hold(app, actions) {
-        askBeforeLeaving(app, session)
+        askBeforeLeaving(app, session, file)
         return holdOf(app, actions, waiting, (act) => connected(app, actions, act))
       },
     }
@@ -77,13 +85,13 @@ yaa.define('ui/standalone-page', [
 
   /**
    * Ask who closes the page whether what was said since may go: it is neither in the file nor in the browser's storage.
-   * @param {import('./types').App} app @param {Session} saved the session as it is in the file
+   * @param {import('./types').App} app @param {Session} saved the session as it is in the file @param {string} file
    */
-  function askBeforeLeaving(app, saved) {
-    const before = JSON.stringify(saved.messages)
+  function askBeforeLeaving(app, { id, messages }, file) {
+    const before = JSON.stringify(messages)
     addEventListener('beforeunload', (event) => {
-      const now = app.sessionStore.entry(saved.id)?.session.messages
-      if (now && !keptIds().includes(saved.id) && JSON.stringify(now) !== before) event.preventDefault()
+      const now = app.sessionStore.entry(id)?.session.messages
+      if (now && !isKept(file) && JSON.stringify(now) !== before) event.preventDefault()
     })
   }
 
@@ -118,13 +126,13 @@ yaa.define('ui/standalone-page', [
   /**
    * What stands in the place of the composer until there is a server to write to.
    * @param {import('./types').App} app @param {any} composer its element @param {string} saved
-   * @param {{go: () => void, tell: (() => void) | null, n: number}} does `tell`: show what the session wanted to allow, `n` things
+   * @param {{go: () => void, stay: () => void, tell: (() => void) | null, n: number}} does `tell`: show what the session wanted to allow, `n` things
    */
-  function footView(app, composer, saved, { go: connect, tell, n }) {
+  function footView(app, composer, saved, { go: connect, stay, tell, n }) {
     const date = Number.isFinite(Date.parse(saved)) ? ` (${words.moment(Date.parse(saved))})` : ''
     const note = h('p')
     const go = h('button.button.primary', { type: 'button', onclick: connect }, icon('send'), t('standalone.continue'))
-    const keepIt = h('button.button', { type: 'button', onclick: () => keep(app) }, icon('download'), t('standalone.keep'))
+    const keepIt = h('button.button', { type: 'button', onclick: stay }, icon('download'), t('standalone.keep'))
     const more = tell ? h('button.button.ghost', { type: 'button', onclick: tell }, icon('hand'), t('foreign.open', { n })) : null
     const bar = h('section.standalone', { 'aria-label': t('standalone.label') }, note, h('div.inline-row', null, go, keepIt, more))
     const el = h('div', null, h('div.column', null, bar), composer)
@@ -182,17 +190,25 @@ yaa.define('ui/standalone-page', [
     }
   }
 
-  /** Into the storage of this browser; from now on the file is a client like any other. @param {import('./types').App} app */
-  async function keep(app) {
+  /**
+   * Into the storage of this browser; from now on the file is a client like any other. Pages from disk may share that
+   * storage: what another one has of the session stays, and what is here comes beside it.
+   * @param {import('./types').App} app @param {string} file
+   */
+  async function keep(app, file) {
     const store = await stores.open()
     if (store.kind === 'memory') return toast(t('standalone.keepFailed'), { bad: true })
     await app.current.run?.done // what is being said belongs to it
     const { session } = app.current
-    await putInto(store, session)
     const copies = yaa.use('ui/files/copies')
-    await copies.takeBack(session, await copies.bytesOf(session.id), true)
+    const objects = await copies.bytesOf(session.id)
+    const there = await store.get(session.id)
+    const isThere = there !== null && tree.merge(there, session) === 0
+    const kept = { ...session, id: there && !isThere ? uuid() : session.id }
+    if (!isThere) await putInto(store, kept).then(() => copies.takeBack(kept, objects, true))
     await store.flush()
-    localStorage.setItem(KEPT, JSON.stringify([...keptIds(), session.id]))
+    localStorage.setItem(KEPT, JSON.stringify([...keptFiles(), file]))
+    history.replaceState(null, '', `#s=${encodeURIComponent(kept.id)}`)
     location.reload()
   }
 
