@@ -51,6 +51,9 @@ class OrderedModel:
 
     def __init__(self, stack: ExitStack) -> None:
         self.orders: list[tuple[str, Any]] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        stack.callback(self.may_answer.set)
         self._count = 0
         model = self
 
@@ -59,7 +62,9 @@ class OrderedModel:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                self._send("text/event-stream", model.answer(json.loads(body)["messages"]))
+                answer = model.answer(json.loads(body)["messages"])
+                model.may_answer.wait()
+                self._send("text/event-stream", answer)
 
             def do_GET(self) -> None:
                 self._send("application/json", b'{"object": "list", "data": [{"id": "s"}]}')
@@ -117,6 +122,8 @@ class FolderServers:
         """What a walk may ask for."""
         return {
             "order": self.model.order,
+            "hold": self.model.may_answer.clear,
+            "let go": self.model.may_answer.set,
             "folder": self.contents,
             "write": self.write,
             "another server": self.another,

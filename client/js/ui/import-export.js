@@ -207,16 +207,16 @@ yaa.define('ui/import-export', [
    * @returns {Promise<boolean>} false: it was here already
    */
   async function keep({ app }, session, result) {
-    const known = app.sessionStore.entry(session.id)?.session ?? await app.store.get(session.id)
+    const open = app.sessionStore.entry(session.id)?.session // another tab may have deleted it
+    const known = open?.ext?.temporary ? open : await app.store.get(session.id)
     if (known?.messages.length) {
       const branches = tree.merge(structuredClone(known), structuredClone(session))
       if (branches === 0 || (branches === null && equal(known.messages, session.messages))) {
         result.same += 1
         return false
       }
-      if (branches && !app.sessionStore.entry(session.id)?.going) {
-        const entry = await app.sessionStore.open(session.id)
-        if (entry) await app.sessionStore.edit(entry, (one) => tree.merge(one, session))
+      const entry = branches && await app.sessionStore.open(session.id)
+      if (entry && await app.sessionStore.edit(entry, (one) => tree.merge(one, session)) !== null) {
         result.merged += branches
         return false
       }

@@ -23,7 +23,8 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/ru
     function update({ session }) {
       const choices = choicesFor(session)
       const { id, rev, status, messages } = session
-      const key = JSON.stringify([id, rev, status, choices, messages.length, messages.at(-1)])
+      const other = app.sessionStore.heads().find((head) => select.value === `session ${head.id}`) // another tab may go on with it
+      const key = JSON.stringify([id, rev, status, choices, messages.length, messages.at(-1), other])
       if (key === offered) return
       offered = key
       const kept = select.value
