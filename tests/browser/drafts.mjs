@@ -61,6 +61,33 @@ await main(async (walk, job) => {
     await holds("later", "b.txt");
   });
 
+  await walk.step("another tab has its own words and files for the same session, and each keeps them", async () => {
+    const own = walk.page;
+    const other = await walk.newPage();
+    await other.goto(await own.evaluate(() => location.href));
+    const shows = (tab, words, ...files) => tab.bringToFront().then(() => tab.waitForFunction((wanted, css) => (
+      JSON.stringify([document.querySelector(css)?.value, ...[...document.querySelectorAll(".tray b")].map((one) => one.textContent)]) === wanted
+    ), {}, JSON.stringify([words, ...files]), AREA));
+    const add = async (tab, name) => {
+      await tab.bringToFront();
+      await tab.waitForFunction(() => { try { return yaa.use("ui/attachments") && yaa.use("ui/settings") } catch { return false } });
+      await tab.evaluate((one) => yaa.use("ui/commands").context().app.views.composer.attach([new File(["words"], one)]), name);
+    };
+    await shows(other, "later", "b.txt"); // what the first tab may have left
+    await add(own, "c.txt");
+    await shows(own, "later", "b.txt", "c.txt");
+    await add(other, "d.txt");
+    await shows(other, "later", "b.txt", "d.txt");
+    for (const [tab, ...files] of [[own, "b.txt", "c.txt"], [other, "b.txt", "d.txt"]]) {
+      await tab.bringToFront();
+      await tab.reload();
+      await shows(tab, "later", ...files);
+    }
+    await other.close();
+    walk.page = own;
+    await own.bringToFront();
+  });
+
   await walk.step("of what is meant for a temporary session nothing is kept", async () => {
     await fresh();
     await page.type(AREA, "bench tokens=2 delay_us=0 hush");

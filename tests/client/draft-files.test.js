@@ -43,7 +43,12 @@ test('each tab has its own files of a draft, over a reload; a new one finds what
   assert.strictEqual(await names(other), 'a', 'left by the first, as far as it knows')
   await load(idb, first).save('s', files('a2'))
   await other.save('s', files('b'))
-  assert.deepStrictEqual([await names(load(idb, first)), await names(load(idb, second))], ['b', 'b'], 'what was taken over is of one')
+  assert.deepStrictEqual([await names(load(idb, first)), await names(load(idb, second))], ['a2', 'b'], 'what the first has attached since stays')
+  const [fourth, third] = [load(idb), load(idb, first)]
+  await third.save('t', files('a'))
+  await fourth.load('t')
+  await fourth.save('t', files('b'))
+  assert.deepStrictEqual((await load(idb, first).load('t')).map(({ name }) => name), ['b'], 'what was taken over is of one')
   await load(idb, first).save('s', files('c'))
   assert.deepStrictEqual([await names(load(idb, first)), await names(load(idb, second))], ['c', 'b'])
   await load(idb, first).save('s', []) // sent

@@ -1,11 +1,11 @@
 // Files attached to a draft: they outlive a reload, as its text does (io/settings). They have a database of their own; without
 // one they last until the page is closed.
 //
-//   files   draft and tab → {draft: both, files}: each tab has its own, and finds what a tab has left that is gone
+//   files   draft and tab → {draft: both, files, stamp}: each tab has its own, and finds what a tab has left that is gone
 
 yaa.define('io/draft-files', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyDatabase }) => {
   /** What this page has kept. @type {Map<string, any[]>} */ const own = new Map()
-  /** Of a draft that another tab has begun: where it was found. @type {Map<string, string>} */ const found = new Map()
+  /** Of a draft that another tab has begun: what was found, and where. @type {Map<string, {key: string, stamp: string}>} */ const found = new Map()
   const TAB = 'yaa.files'
   /** Of this tab, over a reload. */ let tab = ''
 
@@ -35,12 +35,13 @@ yaa.define('io/draft-files', ['core/ids', 'io/idb-transaction'], ({ uuid }, { la
   async function save(draft, all) {
     own.set(draft, all)
     if (isFleeting(draft)) return
+    const [key, other] = [keyOf(draft), found.get(draft)]
+    found.delete(draft)
     await inFiles('readwrite', (files) => {
-      const [key, other] = [keyOf(draft), found.get(draft)]
-      if (other) files.delete(other)
-      found.delete(draft)
-      const request = all.length ? files.put({ draft: key, files: all }) : files.delete(key)
-      files.transaction.commit?.() // handed over now: the page may be loaded again before the browser has answered
+      const request = all.length ? files.put({ draft: key, files: all, stamp: uuid() }) : files.delete(key)
+      const seen = other && files.get(other.key)
+      if (seen) seen.onsuccess = () => seen.result?.stamp === other.stamp && files.delete(other.key) // what is newer is that tab's own
+      else files.transaction.commit?.() // handed over now: the page may be loaded again before the browser has answered
       return request
     })
   }
@@ -52,8 +53,9 @@ yaa.define('io/draft-files', ['core/ids', 'io/idb-transaction'], ({ uuid }, { la
     const all = (await inFiles('readonly', (files) => files.getAllKeys()) ?? []).filter((/** @type {string} */ key) => draftOf(key) === draft)
     const key = all.includes(keyOf(draft)) ? keyOf(draft) : all.at(-1)
     if (!key) return []
-    if (key !== keyOf(draft)) found.set(draft, key)
-    return (await inFiles('readonly', (files) => files.get(key)))?.files ?? []
+    const { files = [], stamp } = await inFiles('readonly', (files) => files.get(key)) ?? {}
+    if (key !== keyOf(draft)) found.set(draft, { key, stamp })
+    return files
   }
 
   /** Forgets those of drafts that are no more. @param {(draft: string) => boolean} here */
