@@ -175,6 +175,25 @@ await main(async (walk, job) => {
     await walk.press("Send", ".words-edit button");
     await walk.says("calculator: 3");
   });
+
+  await walk.step("nor are arguments in their dialog", async () => {
+    const field = "dialog[open] input:not([type=checkbox], [type=file])";
+    await openCard(walk);
+    await walk.press("Edit arguments", ".call-edits button");
+    await page.waitForSelector(field);
+    await walk.write(field, "9*9");
+    await page.evaluate(() => { yaa.use("ui/commands").context().actions.send("bench tokens=4000 delay_us=20000"); });
+    await page.waitForSelector(".feed[aria-busy=true]");
+    await walk.press("Save", "dialog[open] button");
+    await walk.sees(".toast", "A run is writing this session.");
+    const typed = await page.$eval(field, (input) => input.value);
+    if (typed !== "9*9") throw new Error(typed);
+    await page.evaluate(() => yaa.use("ui/commands").context().app.current.run.stop());
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await walk.press("Save", "dialog[open] button");
+    await walk.press("Continue from here");
+    await walk.says("calculator: 81");
+  });
 });
 
 async function openCard(walk) {

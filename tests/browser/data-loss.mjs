@@ -170,6 +170,24 @@ await main(async (walk, job) => {
     await one.bringToFront();
     await one.evaluate(() => document.querySelector("form.composer button.send").click());
   });
+
+  await walk.step("where a newer page has taken the storage, that is said, and a copy has what is only here", async () => {
+    const page = await walk.newPage();
+    await walk.keepSaved();
+    await page.goto(job.url.split("#")[0]);
+    await ready(page);
+    await page.bringToFront();
+    await page.waitForFunction(() => document.querySelector(".notices"));
+    await walk.send("bench tokens=2 delay_us=0 kept");
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.state?.phase === "done");
+    await page.evaluate(() => new Promise((resolve, reject) => Object.assign(indexedDB.open("yaa", 99), { onsuccess: resolve, onerror: reject })));
+    await walk.send("bench tokens=2 delay_us=0 only here");
+    await walk.sees(".keep-note", "stored by a newer version of this page");
+    await page.waitForFunction(() => { const { going, state } = yaa.use("ui/commands").context().app.current; return !going && state?.phase === "done" });
+    await walk.press("Copy everything to a file", ".keep-note button");
+    await page.waitForFunction(() => globalThis.savedFiles.some((text) => text.includes("only here")));
+    await walk.sees(".toast", "could not be read");
+  });
 });
 
 /** From now on, all that is said to who interrupts for it. */
