@@ -30,7 +30,7 @@ from .runner import Outcome
 TIMEOUT_S = 30.0
 MAX_KB = 512
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-# content: the argument is the whole JSON body; form: the whole body, as a form
+# content: the argument is the whole JSON body, `as` its type; form: the whole body, as a form
 PLACES = ("path", "query", "header", "body", "content", "form")
 STYLES = {"": "", "form": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
 _PARAMETER = object_of(
@@ -233,7 +233,7 @@ def request(
     `brought`: headers of the caller to send along. Raises ToolError for a value without a safe
     form.
     """
-    path, query, headers = op.path, list(op.fixed), {"accept": "application/json, text/*"}
+    path, query, headers, kind = op.path, list(op.fixed), {"accept": "application/json, text/*"}, ""
     fields: dict[str, Any] = {}
     content: Any = None
     form: list[tuple[str, str]] | None = None
@@ -251,7 +251,7 @@ def request(
         elif place == "form":
             form = in_form(name, value, op.styles.get(name, ""))
         else:
-            content = value
+            content, kind = value, wire
     if unfilled := _PATH_NAME.findall(path):
         raise ToolError(f"the path needs {unfilled[0]}")
     query += op.query.items()
@@ -260,7 +260,7 @@ def request(
         headers["content-type"] = "application/x-www-form-urlencoded"
         body = urlencode(form).encode()
     elif fields or content is not None:
-        headers["content-type"] = "application/json"
+        headers["content-type"] = kind if "/" in kind else "application/json"
         body = dumps(fields if content is None else content).encode()
     headers |= tracing.trace_headers()
     # The caller's and the owner's headers come last, so that no argument can replace them.

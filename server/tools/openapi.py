@@ -206,26 +206,29 @@ def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
     Raises ValueError for a required body that is neither JSON nor a form.
     """
     for kinds, place in ((_JSON, "content"), (_FORM, "form"), (_ANY, "content")):
-        schema, about = _content(body, kinds)
+        schema, about, kind = _content(body, kinds)
         if about is None:
             continue
+        if place == "content":
+            return schema, {"in": place, "as": kind if kinds is _JSON else ""}
         written = list(map(_dict, _dict(about.get("encoding")).values()))
-        if place == "form" and any(each.get("style") == "deepObject" for each in written):
-            return schema, {"in": place, "style": "deep"}
-        if place == "form" and any(each.get("explode") is False for each in written):
-            return schema, {"in": place, "style": "comma"}
-        return schema, {"in": place}
+        deep = any(each.get("style") == "deepObject" for each in written)
+        flat = any(each.get("explode") is False for each in written)
+        return schema, {"in": place, "style": "deep" if deep else "comma" if flat else ""}
     if body.get("required") is True:
         raise ValueError("its body is neither JSON nor a form")
     return None
 
 
-def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, dict[str, Any] | None]:
-    """Return (schema, media type object) of the first content of these kinds, or ({}, None)."""
+def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, Any, str]:
+    """Return (schema, media type object, type) of the first content of these kinds.
+
+    ({}, None, "") if there is none.
+    """
     for kind, about in _dict(body.get("content")).items():
         if kinds.fullmatch(kind):
-            return _dict(about).get("schema", {}), _dict(about)
-    return {}, None
+            return _dict(about).get("schema", {}), _dict(about), kind
+    return {}, None, ""
 
 
 def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str, Any]:

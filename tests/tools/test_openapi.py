@@ -172,6 +172,19 @@ class Bodies(unittest.TestCase):
                 assert isinstance(op, HttpTool), op
                 self.assertEqual(request(op, {"body": {"a": 1}})[2], wanted)
 
+    def test_the_type_that_the_document_names_is_sent(self) -> None:
+        patch = "application/merge-patch+json"
+        for kinds, wanted in (
+            ([patch], patch),
+            (["*/*"], "application/json"),
+            (["*/*", patch], patch),
+        ):
+            with self.subTest(kinds):
+                op = self.made({kind: {"schema": {"type": "object"}} for kind in kinds})
+                assert isinstance(op, HttpTool), op
+                headers = request(op, {"body": {"a": 1}})[1]
+                self.assertEqual(headers["content-type"], wanted)
+
     def made(self, content: dict[str, Any], **body: Any) -> HttpTool | str:
         item = {"operationId": "op", "requestBody": {"content": content, **body}}
         document = {"openapi": "3.0.0", "paths": {"/a": {"post": item}}}
