@@ -253,7 +253,7 @@ class App:
     @property
     def busy(self) -> bool:
         """Return whether a run, a call, or a held call of an MCP server still needs this App."""
-        return self.agent.busy or self.toolbox.library.holds_calls
+        return self.agent.busy or self.toolbox.library.servers.holds_calls
 
     @property
     def demo(self) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import Problem, refuse
 from ..json_types import AgentDefinition, RunWarning
-from ..runtime.file_stamps import FileStamps
+from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
 from ..schema.field_types import Misfit
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
@@ -65,8 +65,6 @@ class AgentFolders:
 # include files. Nothing outside of the folder of the definitions is ever opened, whatever a name or
 # a link says.
 
-Stamp = tuple[int, int, int]  # (mtime_ns, size, inode) of a file, to detect changes
-
 _NAME = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # so no part is `.`, `..` or empty
 
 
@@ -74,21 +72,12 @@ class AgentFileError(ValueError):
     """A file that is not accepted; the message says why."""
 
 
-def stamp_of(path: Path) -> Stamp | None:
-    """Return the stamp of a file, None if there is none."""
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_size, about.st_ino
-
-
-def include_files(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], list[str]]:
+def include_files(folder: Path, definition: Any) -> tuple[dict[str, Stamp], list[str]]:
     """Put the text of the included files into a definition, in place.
 
-    Returns (name → stamp of each file, problems). The stamp of a missing file is None.
+    Returns (name → stamp of each file, problems). The stamp of a missing file is ().
     """
-    seen: dict[str, Stamp | None] = {}
+    seen: dict[str, Stamp] = {}
     problems: list[str] = []
     for place, key, name in list(files_named(definition)):
         try:
@@ -143,7 +132,7 @@ class AgentFile:
     stamp: Stamp
     definition: AgentDefinition | None = None
     problems: list[str] = field(default_factory=list)
-    prompts: dict[str, Stamp | None] = field(default_factory=dict)
+    prompts: dict[str, Stamp] = field(default_factory=dict)
 
     def is_unchanged(self, folder: Path, stamp: Stamp) -> bool:
         """Return whether the file and its prompt files are unchanged. `stamp`: its present one."""
@@ -306,7 +295,7 @@ def _scan_folder(folder: Path, before: dict[str, AgentFile]) -> dict[str, AgentF
         if name.startswith("."):
             continue
         stamp = stamp_of(path)
-        if stamp is None:  # just removed, or a dangling link
+        if not stamp:  # just removed, or a dangling link
             continue
         old = before.get(name)
         if old is not None and old.is_unchanged(folder, stamp):
@@ -319,7 +308,7 @@ def _scan_folder(folder: Path, before: dict[str, AgentFile]) -> dict[str, AgentF
 def _read(path: Path, name: str, stamp: Stamp, old: AgentFile | None) -> AgentFile:
     kept = old.definition if old else None
     try:
-        if stamp[1] > MAX_FILE:
+        if stamp[2] > MAX_FILE:
             return AgentFile(stamp, kept, [f"it is larger than {MAX_FILE} bytes"])
         value = parse_agent_file(path.read_bytes())
     except OSError as error:

@@ -6,8 +6,7 @@ The answer is from outside: what is not a model is left out, and everything is b
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ..http.client import Client, ClientError, Timeouts
@@ -16,22 +15,10 @@ from ..session.limits import API_PATHS
 from ..strict_json import JSONError, loads
 from .failure import MAX_ERROR_BODY, from_status
 from .http_model import RemoteAPI
-from .vendors import NO_CHAT
+from .vendors import ListedModel, models_in
 
 PATIENCE = Timeouts(connect=10, first_byte=15, idle=10, total=20)
 MAX_LIST = 16 << 20  # bytes; the longest lists have about one
-MAX_MODELS = 1_000
-MAX_NAME = 200
-# What vendors call the window, in tokens.
-WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length")
-LARGEST_WINDOW = 1 << 40
-
-
-class ListedModel(NamedTuple):
-    """A model of a list. `window`: its context in tokens; None if the list does not say it."""
-
-    name: str
-    window: int | None = None
 
 
 def base_of(api: RemoteAPI) -> str:
@@ -47,13 +34,7 @@ async def list_models(
     """Return the models that can chat, or None if what is answered is no list. Raises Failure."""
     query = "limit=1000" if api.provider.api == "messages" else urlsplit(api.provider.url).query
     found = await get_json(api, client, "/models" + (f"?{query}" if query else ""), with_key)
-    rows = found.get("data", found.get("models")) if isinstance(found, dict) else found
-    if not isinstance(rows, list):
-        return None
-    named = (_model(row, api.provider.preset.name) for row in rows if isinstance(row, dict))
-    models = {model.name: model for model in named if model is not None}
-    chat = [model for model in models.values() if not NO_CHAT.search(model.name)]
-    return chat[:MAX_MODELS]
+    return models_in(found, api.provider.preset.name)
 
 
 async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = True) -> Any:
@@ -82,22 +63,3 @@ async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = T
         return await offload(len(body), loads, body)
     except JSONError:
         return None
-
-
-def _model(row: dict[str, Any], preset: str) -> ListedModel | None:
-    name = row.get("id", row.get("name"))
-    if not isinstance(name, str):
-        return None
-    name = name.removeprefix("models/")  # Gemini
-    if preset == "llamacpp":  # it names a model by the path of its file, which is private
-        name = re.split(r"[/\\]", name)[-1]
-    if not name or len(name) > MAX_NAME or not name.isprintable():
-        return None
-    windows = (row.get(key) for key in WINDOWS)
-    window = next((size for size in windows if _is_size(size)), None)
-    return ListedModel(name, window)
-
-
-def _is_size(value: Any) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and 0 < value < LARGEST_WINDOW

@@ -24,9 +24,10 @@ from . import Options
 from .failure import Failure
 from .http_model import RemoteAPI
 from .key_shapes import VENDORS
-from .model_list import ListedModel, get_json, list_models
+from .model_list import get_json, list_models
 from .public_models import public_facts
 from .registry import Models
+from .vendors import ListedModel
 
 CALL_S = 60.0  # longest call of a model
 MAX_TOKENS = 512  # of its answer; models that think first refuse a much lower limit

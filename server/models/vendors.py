@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from ..http.client import Client, ClientError, Timeouts
@@ -365,6 +365,20 @@ MODELS = {"openai": "OPENAI_MODEL", "anthropic": "ANTHROPIC_MODEL"}
 NO_CHAT = re.compile(r"embed|minilm|(?:^|[/-])(?:bge|e5|gte)-|rerank|whisper|tts", re.IGNORECASE)
 
 
+MAX_MODELS = 1_000
+MAX_NAME = 200
+# What vendors call the window, in tokens.
+WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length")
+LARGEST_WINDOW = 1 << 40
+
+
+class ListedModel(NamedTuple):
+    """A model of a list. `window`: its context in tokens; None if the list does not say it."""
+
+    name: str
+    window: int | None = None
+
+
 @dataclass(frozen=True)
 class DiscoveredProviders:
     """Discovered providers, as entries of the configuration, and `lines` that describe them."""
@@ -450,24 +464,41 @@ def _provider_for_key(
 
 async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
     """Return a provider entry for the server at `base`, None without a server or models."""
-    listed = await _get(f"{base}/models", client)
-    data = listed.get("data") if isinstance(listed, dict) else None
-    models = [
-        model["id"]
-        for model in (data if isinstance(data, list) else [])
-        if isinstance(model, dict) and isinstance(model.get("id"), str) and model["id"]
-    ]
-    models = [model for model in models if not NO_CHAT.search(model)]
+    models = models_in(await _get(f"{base}/models", client), name)
     if not models:
         return None
-    entry: dict[str, Any] = {"preset": name, "api_url": base, "model_name": models[0]}
-    entry["models"] = models
-    if name == "llamacpp":
-        # It names a model by the path of its file, which is private, and accepts any name.
-        entry["models"] = [re.split(r"[/\\]", model)[-1] for model in models]
-        entry["model_name"] = entry["models"][0]
-        entry |= await _capabilities(base, client)
-    return entry
+    names = [model.name for model in models]
+    entry = {"preset": name, "api_url": base, "model_name": names[0], "models": names}
+    return entry | (await _capabilities(base, client) if name == "llamacpp" else {})
+
+
+def models_in(found: Any, preset: str) -> list[ListedModel] | None:
+    """Return the models of an answer that can chat, or None if it is no list."""
+    rows = found.get("data", found.get("models")) if isinstance(found, dict) else found
+    if not isinstance(rows, list):
+        return None
+    named = (_model(row, preset) for row in rows if isinstance(row, dict))
+    models = {model.name: model for model in named if model is not None}
+    return [model for model in models.values() if not NO_CHAT.search(model.name)][:MAX_MODELS]
+
+
+def _model(row: dict[str, Any], preset: str) -> ListedModel | None:
+    name = row.get("id", row.get("name"))
+    if not isinstance(name, str):
+        return None
+    name = name.removeprefix("models/")  # Gemini
+    if preset == "llamacpp":  # it names a model by the path of its file, which is private
+        name = re.split(r"[/\\]", name)[-1]
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        return None
+    windows = (row.get(key) for key in WINDOWS)
+    window = next((size for size in windows if _is_size(size)), None)
+    return ListedModel(name, window)
+
+
+def _is_size(value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and 0 < value < LARGEST_WINDOW
 
 
 async def _capabilities(base: str, client: Client) -> dict[str, Any]:

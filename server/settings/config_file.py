@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from .. import strict_json
 from ..json_types import Json
 from ..runtime import private_files
+from ..runtime.file_stamps import stamp_of
 from .secret_values import put_back
 
 LOCK = ".config.lock"  # in the home folder: of all processes that write the file
@@ -48,11 +49,7 @@ class ConfigFile:
 
     def stamp(self) -> tuple[int, ...]:
         """Return what changes when the file does; () if it is not there."""
-        try:
-            about = self.path.stat()
-        except OSError:
-            return ()
-        return about.st_ino, about.st_size, about.st_mtime_ns
+        return stamp_of(self.path)
 
     def read(self) -> Reading:
         """Return what the file holds; an empty document without one. Raises ConfigFileError."""

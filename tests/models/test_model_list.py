@@ -8,8 +8,9 @@ from typing import Any
 
 from server.http.client import Client
 from server.models.failure import Failure
-from server.models.model_list import MAX_MODELS, ListedModel, base_of, list_models
+from server.models.model_list import base_of, list_models
 from server.models.registry import APIS, Models
+from server.models.vendors import MAX_MODELS, ListedModel
 
 from .fakes import KEY, Peer, Reply, Server, answer, error, serving
 

@@ -290,11 +290,6 @@ class McpLibrary:
     def _subscription(self, server: McpServer) -> Subscriptions:
         return self._subscriptions.setdefault(server.name, Subscriptions(server.peer))
 
-    @property
-    def holds_calls(self) -> bool:
-        """Return whether a call of a server waits for a person's answer."""
-        return self.servers.holds_calls
-
     async def close(self) -> None:
         """Stop listening, and end every process and connection."""
         for each in self._subscriptions.values():

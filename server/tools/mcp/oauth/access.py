@@ -13,6 +13,7 @@ from typing import Any
 
 from ....http.client import Client, Response
 from ....json_types import Json
+from ....runtime.file_stamps import Stamp
 from ....telemetry import log
 from ..peer import LinkError, SignInNeeded
 from .discovery import Web, find_resource
@@ -61,7 +62,7 @@ class Access:
         self.challenge: dict[str, str] = {}  # the latest one of the server
         self.wants_sign_in = False
         self._record: Json = {}
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: Stamp | None = None
         self._former: list[str] = []
         self._news = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -272,7 +273,7 @@ class Access:
         self.file.write(told)
         self._adopt(told, self.file.stamp())
 
-    def _adopt(self, record: Json, stamp: tuple[int, int]) -> None:
+    def _adopt(self, record: Json, stamp: Stamp) -> None:
         old = [self._record.get(key) for key in ("access_token", "refresh_token")]
         if record.get("access_token") and record.get("access_token") != old[0]:
             self._news, self.wants_sign_in = self._news or self.wants_sign_in, False

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ....json_types import Json
 from ....runtime import private_files
+from ....runtime.file_stamps import Stamp, stamp_of
 from ....strict_json import canonical
 from .metadata import MISCONFIGURED, OAuthError
 
@@ -102,13 +103,9 @@ class TokenFile:
                 f"the tokens cannot be deleted: {error.strerror}", MISCONFIGURED
             ) from None
 
-    def stamp(self) -> tuple[int, int]:
-        """Return a value that changes with every write; (0, 0) if there is no record."""
-        try:
-            found = self._path.stat()
-        except OSError:
-            return (0, 0)
-        return (found.st_ino, found.st_mtime_ns)
+    def stamp(self) -> Stamp:
+        """Return a value that changes with every write; () if there is no record."""
+        return stamp_of(self._path)
 
     @contextlib.asynccontextmanager
     async def lock(self) -> AsyncIterator[None]:
