@@ -365,15 +365,6 @@ class Peer:
         told = isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool)
         return max(FRESH_S, ttl_ms / 1000) if told else FRESH_S
 
-    async def call(
-        self, params: Json, caller: Caller | None = None, headers: Mapping[str, str] | None = None
-    ) -> Json:
-        """Return the result of `tools/call`. Cancelling it notifies the server.
-
-        `caller` takes progress and questions. Raises RpcError, LinkError.
-        """
-        return await self.ask("tools/call", params, caller, headers)
-
     async def ask(
         self,
         method: str,
@@ -381,10 +372,10 @@ class Peer:
         caller: Caller | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Json:
-        """Return the result of a request.
+        """Return the result of a request. Cancelling it notifies the server.
 
-        It is repeated only if the server reports an unknown session, and so has not executed it.
-        Raises RpcError, LinkError.
+        `caller` takes progress and questions. The request is repeated only if the server reports
+        an unknown session, and so has not executed it. Raises RpcError, LinkError.
         """
         try:
             return await self._ask(method, params, caller, headers)

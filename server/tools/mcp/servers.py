@@ -597,7 +597,7 @@ class McpServers:
         params: Json = {"name": tool.listed_name, "arguments": args}
         more = answer_params(question) if question else {}
         for _ in range(MAX_ROUNDS):
-            begin = partial(server.peer.call, {**params, **more}, headers=headers)
+            begin = partial(server.peer.ask, "tools/call", {**params, **more}, headers=headers)
             result = await self._result_of(OpenCall(begin, hear), tool, owner)
             if isinstance(result, ToolQuestion):
                 return result

@@ -76,27 +76,27 @@ class Opened(Case):
         peer = self.peer(link)
         for count, delay in enumerate((*BACKOFF_S, BACKOFF_S[-1]), 1):
             with self.assertRaisesRegex(LinkError, "it died"):
-                await peer.call({})
+                await peer.ask("tools/call", {})
             self.assertEqual((link.starts, link.aborts), (count, count))
             if delay:
                 self.now += delay - 0.1
                 with self.assertRaisesRegex(LinkError, f"failed {count} times in a row"):
-                    await peer.call({})
+                    await peer.ask("tools/call", {})
                 self.assertEqual(link.starts, count)
                 self.now += 0.1
         link.answers["tools/call"] = {"content": []}
-        self.assertEqual(await peer.call({}), {"content": []})
+        self.assertEqual(await peer.ask("tools/call", {}), {"content": []})
         link.answers["tools/call"] = LinkError("again")
         for _ in range(2):  # an answer makes good for everything: the first failure costs no wait
             with self.assertRaisesRegex(LinkError, "again"):
-                await peer.call({})
+                await peer.ask("tools/call", {})
 
     async def test_an_error_is_an_answer(self) -> None:
         link = Link(tools_call=None)
         peer = self.peer(link)
         for _ in range(5):
             with self.assertRaises(LinkError):
-                await peer.call({})  # "an answer without a result", and yet alive
+                await peer.ask("tools/call", {})  # "an answer without a result", and yet alive
         self.assertEqual(link.starts, 1)
 
     async def test_a_version_that_is_unknown(self) -> None:
@@ -146,7 +146,7 @@ class Opened(Case):
         self.assertEqual((peer.era, link.modern), ("modern", True))
         link.alive = False
         link.asked.clear()
-        await peer.call({})
+        await peer.ask("tools/call", {})
         self.assertEqual((link.asked, link.modern), (["tools/call"], True))
 
 
