@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..bench.peers import config, start
+from ..bench.people import Target, document
 from ..tooling import turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
@@ -18,6 +20,7 @@ MB = 1024 * 1024
 SENT = 24 * MB  # of each body
 ANNOUNCED = 31 * MB
 TIMES = 6
+COUNT = 10_000  # messages of a session
 # All connections are there before the bodies come, one after the other.
 LIMITS = {"max_runs": 1, "body_grace_s": 300}
 CONFIG: dict[str, Any] = {"server": {"discover": False, "limits": LIMITS}}
@@ -35,6 +38,12 @@ ROUTES = (
 )
 
 
+def resident(pid: int) -> int:
+    """Return the bytes of memory that a process has."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
 @unittest.skipUnless(Path("/proc/self/statm").exists(), "reads what Linux says of memory")
 class Bodies(unittest.TestCase):
     yaa: Yaa
@@ -44,10 +53,8 @@ class Bodies(unittest.TestCase):
         cls.yaa = cls.enterClassContext(Yaa(CONFIG))
 
     def used(self) -> int:
-        """Resident bytes of the server."""
         assert self.yaa.child is not None
-        status = Path(f"/proc/{self.yaa.child.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+        return resident(self.yaa.child.process.pid)
 
     def begin(self, method: str, path: str, kind: str, length: int = ANNOUNCED) -> socket.socket:
         place = urlsplit(self.yaa.url)
@@ -101,6 +108,34 @@ class Bodies(unittest.TestCase):
             self.assertTrue(processes.until(lambda: self.used() > before + 6 * SENT, 60))
             self.assertTrue(self.settles(before + round(8 * SENT * 1.1)))
         self.free_again(before, 8 * SENT)
+
+
+@unittest.skipUnless(Path("/proc/self/statm").exists(), "reads what Linux says of memory")
+class Runs(unittest.TestCase):
+    def test_what_was_cut_off_is_free(self) -> None:
+        """Sessions whose clients left while the model spoke: none waits for a collection."""
+        endless = document("bench tokens=100000 delay_us=20000", count=COUNT)
+        with ExitStack() as stack:
+            yaa = stack.enter_context(Yaa(config(start(stack, "tests.bench.provider"))))
+            assert yaa.child is not None
+            place = urlsplit(yaa.url)
+            target = Target(place.hostname or "", place.port or 0, yaa.key)
+
+            def cut() -> None:
+                head = target.head("POST", "/session", len(endless))
+                with target.open(head + endless) as one:
+                    said = b""
+                    while b"TEXT_MESSAGE_CONTENT" not in said[-10_000:]:
+                        said += one.recv(65_536)
+
+            cut()
+            pid = yaa.child.process.pid
+            used = resident(pid)
+            for _ in range(TIMES):
+                cut()
+            bound = used + TIMES * len(endless)  # as objects each is several times as large
+            small = processes.until(lambda: resident(pid) <= bound, 10)
+            self.assertTrue(small, f"{used // MB} before, {resident(pid) // MB} after")
 
 
 if __name__ == "__main__":
