@@ -120,7 +120,7 @@ class Pool:
 
     def __init__(self, *terms: float) -> None:
         self.terms, self.total, self.rests = Terms(*terms), 0, 0  # `total`: what all hold together
-        self.held: dict[str, int] = {}
+        self.held = Counter[str]()
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     def of(self, person: str) -> int:
@@ -139,10 +139,9 @@ class Pool:
 
         Of those who wait that is who holds least, and the first of them.
         """
-        if held := self.held.get(person, 0) + amount:
-            self.held[person] = held
-        else:
-            self.held.pop(person, None)
+        self.held[person] += amount
+        if not self.held[person]:
+            del self.held[person]
         self.total += amount
         if amount < 0 and self._waiting:
             for other, turn in sorted(self._waiting, key=lambda each: self.of(each[0])):
@@ -177,8 +176,7 @@ class Pool:
 
     async def _wait(self, who: str, wait_s: float | None) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (who, turn)
-        self._waiting.append(entry)
+        self._waiting.append(entry := (who, turn))
         try:
             async with asyncio.timeout(wait_s):
                 with wait_notice("place", wait_s, after_s=SHORT_S):
@@ -337,8 +335,7 @@ def niceness(number: int) -> int:
 
 def parse_rate(limit: str) -> tuple[float, float]:
     """Return (requests at once, requests per second) of `100/1m` or `5/s`. Raises ValueError."""
-    match = re.fullmatch(r"([0-9]+)/([0-9]*)([smhd])", limit)
-    if match is None:
+    if (match := re.fullmatch(r"([0-9]+)/([0-9]*)([smhd])", limit)) is None:
         raise ValueError(f"{limit} is no rate such as 100/1m")
     most = int(match[1])
     return most, most / (int(match[2] or 1) * SECONDS[match[3]])
