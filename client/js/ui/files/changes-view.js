@@ -2,7 +2,7 @@
 
 yaa.define('ui/files/changes-view', [
   'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names', 'io/layer-diffs',
-], ({ h, icon, fill, text, attr, uid }, { t }, { mark, pathOf, size, writeLines }, { diffPart }, launcher, changes, names, { linesIn }) => {
+], ({ h, icon, fill, text, uid }, { t }, { mark, pathOf, openingRow, size, writeLines }, { diffPart }, launcher, changes, names, { linesIn }) => {
   /** @param {import('./files').Shared} shared @param {(n: number) => void} counted is told how many files are listed */
   function changesView(shared, counted) {
     const ids = [uid('from'), uid('to')]
@@ -19,8 +19,7 @@ yaa.define('ui/files/changes-view', [
     let rowsFor = ''
     /** The session for which a person chose the points. */
     let picked = ''
-    /** Those that are open, to stay so. @type {Set<string>} */
-    const open = new Set()
+    /** The rows by their paths. @type {Map<string, {place: any, note: any}>} */ let drawn = new Map()
 
     /** @returns {{value: string, label: string}[]} */
     function points() {
@@ -100,43 +99,28 @@ yaa.define('ui/files/changes-view', [
       const n = count - files.length + rows.length
       text(note, n ? t('points.count', { n, shown: rows.length }) : t('points.same'))
       const key = JSON.stringify([rows, between])
+      const open = new Set([...drawn].filter(([, { place }]) => !place.hidden).map(([path]) => path))
       if (key === rowsFor && !open.size) return // a row stays where it is while it is pressed
       rowsFor = key
-      /** @type {Map<string, any>} */ const notes = new Map()
-      fill(list, rows.map((file) => fileRow(file, between, notes)))
-      if (between) linesIn(shared.routes(), { base: key, from: between.from, tree: between.to === 'now' ? undefined : between.to, meant: rows, files, count }, (path, lines) => writeLines(notes.get(path), lines)).catch(() => {})
+      const now = drawn = new Map()
+      fill(list, rows.map((file) => fileRow(file, between, open.has(file.path))))
+      if (between) linesIn(shared.routes(), { base: key, from: between.from, tree: between.to === 'now' ? undefined : between.to, meant: rows, files, count }, (path, lines) => writeLines(now.get(path)?.note, lines)).catch(() => {})
     }
 
-    /** @param {FileChange} file @param {{from: string, to: string} | null} between @param {Map<string, any>} notes where its size is said, by paths */
-    function fileRow(file, between, notes) {
+    /** @param {FileChange} file @param {{from: string, to: string} | null} between @param {boolean} isOpen */
+    function fileRow(file, between, isOpen) {
       const { path, change } = file
-      const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes ?? file.bytes_before
-      const press = async () => {
-        place.hidden = !place.hidden
-        attr(button, 'aria-expanded', !place.hidden)
-        if (place.hidden) return void open.delete(path)
-        open.add(path)
-        await bring()
-      }
-      let known = false
-      const bring = async () => {
-        if (!between || known) return
-        fill(place, h('span.spinner'))
-        try {
-          const { diff, files } = await shared.routes().diff(between.from, between.to, path)
-          known = true
-          const binary = file.binary || files[0]?.binary
-          fill(place, diff ? diffPart(diff) : h('p.hint', null, t(binary ? 'view.binaryChanged' : 'view.unchanged')),
-            change === 'deleted' ? null : h('button.button.small.ghost', { type: 'button', onclick: () => shared.open(path, between) }, icon('file'), t('points.open')))
-        } catch (error) {
-          fill(place, h('p.problem', null, /** @type {any} */ (error).message))
-        }
-      }
       const note = h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : '')
-      notes.set(path, note)
-      const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: press, disabled: !between }, mark(change), pathOf(file), note, icon('chevron', 'chevron'))
-      if (open.has(path)) press()
+      const bring = async () => {
+        const { diff, files } = await shared.routes().diff(between?.from ?? '', between?.to ?? '', path)
+        const binary = file.binary || files[0]?.binary
+        return [diff ? diffPart(diff) : h('p.hint', null, t(binary ? 'view.binaryChanged' : 'view.unchanged')),
+          change === 'deleted' ? null : h('button.button.small.ghost', { type: 'button', onclick: () => shared.open(path, between ?? undefined) }, icon('file'), t('points.open'))]
+      }
+      const { button, place, turn } = openingRow([mark(change), pathOf(file), note], bring, !between)
+      drawn.set(path, { place, note })
+      if (between && isOpen) turn(true)
       return h('li', null, button, place)
     }
 

@@ -1,6 +1,6 @@
 // Rows of files that changed: a letter with its word, the path, the size. Sizes in the words of the page.
 
-yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h }, { t, count }, { LETTERS }, { visible }) => {
+yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h, icon, fill, attr }, { t, count }, { LETTERS }, { visible }) => {
   /** The lines of a file in the place of its bytes. @param {any} place @param {{diff: string, added: number, removed: number}} lines */
   const writeLines = (place, { diff, added, removed }) => diff && place?.replaceChildren(h('ins', null, `+${count(added)}`), ' ', h('del', null, `−${count(removed)}`))
 
@@ -26,9 +26,33 @@ yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-f
     file.conflict ? h('span.badge.warn', null, t('layer.conflict')) : null,
     h('span.part-note', null, Number.isFinite(bytesOf(file)) ? size(bytesOf(file)) : ''))
 
+  /**
+   * A row that opens a place; what is in it is asked for when it is first opened, and again if it did not come.
+   * @param {any[]} parts @param {() => Promise<any>} bring @param {boolean} [disabled]
+   */
+  function openingRow(parts, bring, disabled = false) {
+    const place = h('div.file-diff', { hidden: true })
+    const button = h('button.file-row', { type: 'button', 'aria-expanded': 'false', disabled, onclick: () => turn(place.hidden) }, parts, icon('chevron', 'chevron'))
+    let known = false
+    /** @param {boolean} on */
+    async function turn(on) {
+      place.hidden = !on
+      attr(button, 'aria-expanded', on)
+      if (!on || known) return
+      fill(place, h('span.spinner'))
+      try {
+        fill(place, await bring())
+        known = true
+      } catch (error) {
+        fill(place, h('p.problem', null, /** @type {any} */ (error).message))
+      }
+    }
+    return { button, place, turn }
+  }
+
   /** What no list has. @param {any} left `left_out` of an answer @returns {string} in words, '' for nothing */
   const leftWords = ({ rules: _, ...left } = {}) => Object.entries(left).map(([key, value]) => Array.isArray(value)
     ? `${t(`left.${key}`, { n: value.length })} (${value.map((one) => visible(String(one))).join(', ')})` : t(`left.${key}`, { n: Number(value) || 0 })).join(', ')
 
-  return { mark, pathOf, changeRow, size, leftWords, writeLines }
+  return { mark, pathOf, changeRow, openingRow, size, leftWords, writeLines }
 })

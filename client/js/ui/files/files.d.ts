@@ -50,7 +50,7 @@ declare global {
       failed(error: any): void
       LETTERS: Record<string, string>
     }
-    'ui/files/file-list': { mark(change: string): any; pathOf(file: any): any; changeRow(file: any): any; size(bytes: number): string; leftWords(left?: Record<string, any>): string; writeLines(place: any, lines: { diff: string; added: number; removed: number }): void }
+    'ui/files/file-list': { mark(change: string): any; pathOf(file: any): any; changeRow(file: any): any; openingRow(parts: any[], bring: () => Promise<any>, disabled?: boolean): { button: any; place: any; turn(on: boolean): Promise<void> }; size(bytes: number): string; leftWords(left?: Record<string, any>): string; writeLines(place: any, lines: { diff: string; added: number; removed: number }): void }
     'ui/files/copies': {
       keep(app: import('../types').App, session: Session): Promise<void>
       give(app: import('../types').App, hashes: string[], onProgress: (share: number) => void): Promise<void>

@@ -3,7 +3,7 @@
 // and links that lead out, have no box: each is opened and applied by itself. All is done with the tree that is shown.
 
 yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names', 'io/layer-diffs'], (
-  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, size, leftWords, writeLines }, { diffPart }, { offerUndo }, names, { layerOf, diffOf, linesIn, MOST },
+  { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, openingRow, size, leftWords, writeLines }, { diffPart }, { offerUndo }, names, { layerOf, diffOf, linesIn, MOST },
 ) => {
   /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */
   function layerView(shared, counted) {
@@ -112,35 +112,23 @@ yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/di
       const asks = file.asks === 'runs' || file.asks === 'leads_out' ? file.asks : ''
       const box = asks ? icon('alert') : h('input', { type: 'checkbox', checked, 'data-conflict': Boolean(file.conflict), 'aria-label': t('layer.take', { name: names.visible(path) }), onchange: count })
       if (!asks) boxes.set(path, box)
-      const place = h('div.file-diff', { hidden: true })
       const bytes = file.bytes_after ?? file.bytes
       const of = layer
-      let known = false
-      const turnTo = async (/** @type {boolean} */ on) => {
-        place.hidden = !on
-        attr(open, 'aria-expanded', on)
-        if (!on || known) return
-        fill(place, h('span.spinner'))
-        try {
-          const { diff } = await diffOf(shared.routes(), of, path)
-          known = true
-          const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t(file.unkept ? 'layer.unkeptText' : 'layer.conflictText') : ''].filter(Boolean)
-          fill(place, said.map((words) => h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, words))),
-            diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
-            h('div.files-bar', null, h('span.gap'),
-              h('button.button.small.danger', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('discard', [file]) }, t('layer.discardOne')),
-              h('button.button.small', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('apply', [file]) }, t('layer.applyOne'))))
-        } catch (error) {
-          fill(place, h('p.problem', null, /** @type {any} */ (error).message))
-        }
+      const bring = async () => {
+        const { diff } = await diffOf(shared.routes(), of, path)
+        const said = [asks ? t(`layer.${asks}Text`) : '', file.conflict ? t(file.unkept ? 'layer.unkeptText' : 'layer.conflictText') : ''].filter(Boolean)
+        return [said.map((words) => h('p.notice', { 'data-tone': 'bad' }, icon('alert'), h('span', null, words))),
+          diff ? diffPart(diff) : h('p.hint', null, t('view.binaryChanged')),
+          h('div.files-bar', null, h('span.gap'),
+            h('button.button.small.danger', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('discard', [file]) }, t('layer.discardOne')),
+            h('button.button.small', { type: 'button', disabled: Boolean(shared.tree()), onclick: () => change('apply', [file]) }, t('layer.applyOne')))]
       }
       const lines = h('span.part-note', null, Number.isFinite(bytes) ? size(Number(bytes)) : '')
-      const open = h('button.file-row', { type: 'button', 'aria-expanded': 'false', onclick: () => turnTo(place.hidden) }, mark(file.change), pathOf(file),
+      const { button, place, turn: open } = openingRow([mark(file.change), pathOf(file),
         asks ? h('span.badge.bad', null, t(`layer.${asks}`)) : null,
-        file.conflict ? h('span.badge.bad', null, t('layer.conflict')) : null,
-        lines, icon('chevron', 'chevron'))
-      rows.set(path, { open: turnTo, lines })
-      return h('li.layer-row', null, asks ? h('span.layer-alone', null, box) : h('label', null, box), open, place)
+        file.conflict ? h('span.badge.bad', null, t('layer.conflict')) : null, lines], bring)
+      rows.set(path, { open, lines })
+      return h('li.layer-row', null, asks ? h('span.layer-alone', null, box) : h('label', null, box), button, place)
     }
 
     /** @param {'apply' | 'discard'} what @param {FileChange[]} [given] */
