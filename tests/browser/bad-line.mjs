@@ -111,11 +111,16 @@ await main(async (walk, job) => {
     for (let n = 0; n < 9 && await page.evaluate(() => document.activeElement.dataset.path) !== name; n++) await page.keyboard.press("ArrowDown");
   }
   const clickRow = (name) => page.evaluate((wanted) => [...document.querySelectorAll(".file-tree .node")].find((one) => one.dataset.path === wanted)?.click(), name);
-  const drop = (css, name, text) => page.evaluate((selector, file, words) => {
-    const data = new DataTransfer();
-    data.items.add(new File([words], file));
-    for (const type of ["dragover", "drop"]) document.querySelector(selector).dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
-  }, css, name, text);
+  /** Once the page takes it, which is a part that comes late. */
+  async function drop(css, name, text) {
+    const isTaken = (type) => page.evaluate((selector, file, words, what) => {
+      const data = new DataTransfer();
+      data.items.add(new File([words], file));
+      return !document.querySelector(selector).dispatchEvent(new DragEvent(what, { dataTransfer: data, bubbles: true, cancelable: true }));
+    }, css, name, text, type);
+    await until(() => isTaken("dragover"));
+    await isTaken("drop");
+  }
 
   /** The list says what is on the server. */
   const listed = (id) => async (fail) => {
@@ -418,9 +423,9 @@ await main(async (walk, job) => {
         await drop("form.composer", "note.txt", "a note");
         await pause(200);
       },
-      act: () => walk.send("hello"),
+      act: () => walk.send("time"),
       async check(_, fail) {
-        await answered("")(fail);
+        await answered("datetime")(fail);
         if (!JSON.stringify((await session()).messages).includes("note.txt")) fail("lost", "the file");
       },
     },
@@ -467,6 +472,13 @@ await main(async (walk, job) => {
         if (!await until(() => isThere(COMPOSER), 3000)) fail("false", "the page is blank");
       },
       finish: () => page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "en" })),
+    }),
+    "open the page, a late part": scriptRow("js/ui/files/launcher\\.js$", {
+      act: () => page.waitForSelector(COMPOSER, { visible: true }),
+      during: () => pause(15_000 / job.speed), // until the page has tried it as often as it does
+      finish: async (fail) => {
+        if (!await until(() => isThere(".files-button"))) fail("stuck", "the files cannot be opened without a reload");
+      },
     }),
     "open the page, send, its script": scriptRow("session-defaults\\.js$", {
       async act() {
@@ -575,7 +587,7 @@ await main(async (walk, job) => {
         if (!await until(isOpen)) return fail("stuck", "it is not there without a reload");
         if (!(await session()).messages.length) await walk.send("calc 6*7");
         await answered("42")(fail);
-        await finish();
+        await finish(fail);
       },
     };
   }

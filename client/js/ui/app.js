@@ -52,6 +52,11 @@ yaa.define('ui/app', [
     let tick = 0
     let whole = true
 
+    /** When the browser has time; what does not come is asked for again. @param {() => Promise<any>} load @param {(came: any) => any} begin */
+    const bring = (load, begin) => idle(function again() {
+      load().then(begin, () => setTimeout(again, LATER_MS))
+    })
+
     async function start() {
       look(settings)
       const language = words.use(settings.get('language') ?? '')
@@ -63,7 +68,7 @@ yaa.define('ui/app', [
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
-      idle(() => Promise.all([failures(), yaa.load('connection-diagnosis')]).then(([one]) => (one.start(), yaa.use('i18n/connection-diagnosis')), () => {}))
+      bring(() => Promise.all([failures(), yaa.load('connection-diagnosis')]), ([one]) => (one.start(), yaa.use('i18n/connection-diagnosis')))
       language.then((missing) => {
         if (late && !missing) app.mount()
         lacking(missing)
@@ -86,9 +91,7 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))
-      idle(function late() {
-        yaa.load('commands').then(() => yaa.use('ui/late-parts').start(context, shared, idle), () => setTimeout(late, LATER_MS))
-      })
+      bring(() => yaa.load('commands'), () => yaa.use('ui/late-parts').start(context, shared, bring))
     }
 
     /** Follow a link that is opened in the open page (a server's or a session's), or the way back. */
