@@ -15,7 +15,7 @@ import asyncio
 import math
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -30,7 +30,6 @@ crowded: ContextVar[Callable[[str], bool]] = ContextVar("yaa_crowded", default=l
 NOBODY = "\0"  # the person of requests that need no key; no key has this name
 OWNER = 3  # times of what stays free that an owner may hold
 RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
-EXACT_S = 1e-6  # of times that were added up
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -120,7 +119,7 @@ class Pool:
 
     def __init__(self, *terms: float) -> None:
         self.terms, self.total, self.rests = Terms(*terms), 0, 0  # `total`: what all hold together
-        self.held = Counter[str]()
+        self.held: dict[str, int] = defaultdict(int)
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     def of(self, person: str) -> int:
@@ -211,7 +210,8 @@ class Accounts:
         Raises Problem if they may not, unless `always`; then nothing has changed.
         """
         pool, terms = self.pools[what], self.rules.terms(person, what)
-        pool.change(person, -before)
+        if before:
+            pool.change(person, -before)
         fits = always or amount <= before or pool.fits(person, amount, terms)
         pool.change(person, amount if fits else before)
         if not fits:
@@ -317,7 +317,7 @@ class Accounts:
         full += [now] * (len(rates) - len(full))
         full = [then + 1 / rate[1] for then, rate in zip(full, rates, strict=False)]
         late = [then - now - most / each for then, (most, each) in zip(full, rates, strict=True)]
-        if (wait := max(late)) > EXACT_S:
+        if (wait := max(late)) > 1e-6:  # seconds that were added up are not exact
             wait = max(1, math.ceil(wait))
             text = f"Your keys may ask {limit.replace(' ', ' and ')} times"
             step = f"the next request is taken in {wait} s"
