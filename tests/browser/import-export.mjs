@@ -137,6 +137,24 @@ await main(async (walk, job) => {
     return { before, rows: await rows() };
   });
 
+  await walk.step("what a model made is shown and heard, after a reload too", async () => {
+    const title = await page.$eval(".row[data-current=true] .row-title", (row) => row.textContent);
+    const made = [{ media_type: "image/png", name: "image-1.png", bytes: 94, width: 64, height: 48, data: job.picture }, { media_type: "audio/wav", name: "audio-2.wav", bytes: 2044, data: job.sound }];
+    await walk.drop("#side", ["drawn.json", JSON.stringify({ id: "drawn", messages: [{ role: "user", content: "Draw and hum" }, { role: "assistant", content: "Here", media: made }] })]);
+    await walk.press("Draw and hum", ".row-open");
+    const check = async () => {
+      await page.waitForFunction(() => document.querySelector(".shown img[alt='image-1.png']")?.naturalWidth === 64);
+      await page.waitForFunction(() => document.querySelector(".shown audio[aria-label='audio-2.wav']")?.duration > 0);
+    };
+    await check();
+    await walk.clean("made");
+    await walk.shot("2-made");
+    await page.reload();
+    await check();
+    await walk.press(title, ".row-open");
+    await page.waitForFunction((words) => document.querySelector(".row[data-current=true] .row-title")?.textContent === words, {}, title);
+  });
+
   await walk.step("deleted, and brought back", async () => {
     const title = await walk.text(".row-title");
     await menu(walk, "Delete");

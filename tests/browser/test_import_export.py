@@ -9,12 +9,16 @@ import tempfile
 import unittest
 import zipfile
 
+from server.session.media import wave
+
+from ..tooling import pictures
 from ..tooling.child import Yaa
 from . import walks
 
 # A page from disk asks at the usual port before it is told another; a wrong key is refused.
 MAY_FAIL = {
     "open",
+    "what a model made is shown and heard, after a reload too",
     "what is written is there after a reload",
     "and goes on",
     "what is said while its server is away is not lost",
@@ -44,6 +48,8 @@ class ImportExport(walks.Both):
                 "key": yaa.key,
                 "folder": folder,
                 "zip": export(),
+                "picture": base64.b64encode(pictures.png(64, 48)).decode(),
+                "sound": base64.b64encode(wave(b"\0\20" * 1_000)).decode(),
             }
             self.walk("import-export", browser, job, expected=may_fail)
 

@@ -18,7 +18,7 @@ from server.models.vendors import PRESETS
 from server.session.limits import API_PATHS
 
 from .fakes import Server, answer, error, message, options, provider, serving, tool
-from .speakers import SPEAKERS, Speaker
+from .speakers import SPEAKERS, Part, Speaker
 
 BY_API: dict[str, Speaker] = {each.api: each for each in SPEAKERS}
 ASK: Any = [{"id": "u1", "role": "user", "content": "go"}]
@@ -224,16 +224,18 @@ class Presets(unittest.IsolatedAsyncioTestCase):
         """What the first answer brought goes back in the second request, and it is accepted."""
         client = Client()
         self.addAsyncCleanup(client.close)
-        parts = [("think", ["Hm"], "c2ln"), ("text", ["I look."]), ("call", "c1", "look", ["{}"])]
+        looks: list[list[Part]] = [
+            [("think", ["Hm"], "c2ln"), ("text", ["I look."]), ("call", name, "look", ["{}"])]
+            for name in ("c1", "c2")
+        ]
         for preset in PRESETS.values():
             speaker = BY_API[preset.api]
-            async with serving(
-                answer(speaker.stream(parts)), answer(speaker.stream(YES))
-            ) as server:
+            answers = [answer(speaker.stream(parts)) for parts in (*looks, YES)]
+            async with serving(*answers) as server:
                 source = provider(server.url, preset.name, api=preset.api)
                 source = replace(source, url=server.url + API_PATHS[preset.api])
                 asked = list(ASK)
-                for turn in range(3):
+                for turn in range(4):
                     api = APIS[preset.api](source, client)
                     events = [e async for e in api.stream(asked, [tool("look")], options())]
                     with self.subTest(preset.name, turn=turn):
@@ -243,13 +245,14 @@ class Presets(unittest.IsolatedAsyncioTestCase):
                             result = {"id": f"t{turn}", "role": "tool", "content": "it"}
                             asked.append({**result, "tool_call_id": call["id"], "name": "look"})
                         asked.append({"id": f"u{turn}", "role": "user", "content": "on"})
-                        self.assertEqual(made["content"], "I look." if turn == 0 else "yes")
+                        self.assertEqual(made["content"], "I look." if turn < 2 else "yes")
                         self.assertEqual(made["meta"].get("warnings", []), [])
                 heard = speaker.heard(server.requests[-1].json)
                 with self.subTest(preset.name):
                     kinds = [kind for kind, _ in heard]
-                    self.assertEqual(kinds.count("call"), 1)
-                    self.assertEqual(kinds.count("result"), 1)
+                    self.assertEqual((kinds.count("call"), kinds.count("result")), (2, 2))
+                    calls = [what[0] for kind, what in heard if kind == "call"]
+                    self.assertEqual([what[0] for kind, what in heard if kind == "result"], calls)
 
 
 if __name__ == "__main__":

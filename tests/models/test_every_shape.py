@@ -14,10 +14,15 @@ from server.json_types import Event
 from server.models.failure import Failure
 from server.models.tool_call_assembler import is_object
 
+from ..tooling.pictures import wav
 from . import whole
 from .fakes import check_brackets, message
 from .speakers import SPEAKERS, Messages, Part, Responses, frame
 from .test_chat_decoder import VECTORS, read, wire
+from .test_made import PICTURE, b64
+from .test_made import block as made_block
+from .test_made import call as made_call
+from .test_made import part as made_part
 
 Json = dict[str, Any]
 Shape = tuple[str, str, list[Json], Json]  # API, name, events, the vector
@@ -105,6 +110,17 @@ def shapes() -> Iterator[Shape]:
     }
     yield "responses", "search", items(search, said), {}
     yield "responses", "open thought", items(open_thought, said), {}
+    picture = b64(PICTURE)
+    yield "responses", "picture", items(made_call(picture), said), {}
+    yield "messages", "picture", messages(block(0, text, say), block(1, made_block(picture))), {}
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    for name, delta in (
+        ("pictures", {"images": [made_part(picture)]}),
+        ("picture part", {"content": [made_part(picture)]}),
+        ("sound", {"audio": {"id": "a", "data": b64(wav()), "transcript": "Hey"}}),
+    ):
+        chunks: list[Json] = [{"choices": [{"index": 0, "delta": delta}]}, end]
+        yield "chat", name, chunks, {"name": name, "chunks": chunks}
     yield (
         "responses",
         "refusal part",
@@ -117,7 +133,7 @@ SHAPES = list(shapes())
 
 
 def outcome(shape: Shape, events: list[Json], half: bool = False) -> Any:
-    """(text, calls, thoughts, codes of warnings) of an answer; a failure's code of a failed one."""
+    """(text, calls, thoughts, codes of warnings, media) of an answer, or its failure's code."""
     api, _, _, vector = shape
     found: list[Event] = []
     failure: Failure | None = None
@@ -135,7 +151,8 @@ def outcome(shape: Shape, events: list[Json], half: bool = False) -> Any:
     made = message(found)
     calls = [tuple(call["function"].values()) for call in made.get("tool_calls", ())]
     codes = [each["code"] for each in made["meta"].get("warnings", ())]
-    return made["content"], calls, made.get("reasoning", {}).get("text", ""), codes
+    shown = [item["data"] for item in made.get("media", ())]
+    return made["content"], calls, made.get("reasoning", {}).get("text", ""), codes, shown
 
 
 def whole_calls(found: Any) -> list[Any]:
@@ -182,6 +199,7 @@ class EveryShape(unittest.TestCase):
                 with self.subTest(api, name=name, event=event):
                     found = outcome(shape, [*events[: place + 1], *events[place:]])
                     self.assertLessEqual(len(whole_calls(found)), len(calls))
+                    self.assertLessEqual(len(found[4]), 1)
 
     def test_empty(self) -> None:
         """Each part of an answer is once nothing: a failure, or what is lost is said."""

@@ -6,14 +6,14 @@ yaa.define('ui/dom', [], () => {
   const SVG = 'http://www.w3.org/2000/svg'
   const PROPERTIES = new Set([
     'value', 'id', 'title', 'placeholder', 'lang', 'dir', 'name', 'alt', 'download', 'hidden', 'disabled', 'checked',
-    'open', 'required', 'translate', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type',
+    'open', 'required', 'translate', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type', 'controls',
   ])
   const ATTRIBUTES = new Set([
     'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'popover', 'popovertarget',
-    'scope', 'start', 'loading', 'list', 'datetime', 'closedby',
+    'scope', 'start', 'loading', 'list', 'datetime', 'closedby', 'preload',
   ])
   const LINK = /^(?:https?:|mailto:|#)/i
-  const IMAGE = /^(?:https?:|blob:|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i
+  const SOURCE = /^(?:https?:|blob:|data:(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/(?:wav|mpeg))[;,])/i
 
   /**
    * `h('button.primary', {onclick, 'aria-label': text}, 'Send')`. Children are nodes, strings, arrays of these, or
@@ -39,7 +39,7 @@ yaa.define('ui/dom', [], () => {
     else if (name.startsWith('aria-') || name.startsWith('data-') || ATTRIBUTES.has(name)) attr(el, name, value)
     else if (PROPERTIES.has(name)) el[name] = value
     else if (name === 'href' && LINK.test(value)) link(el, value)
-    else if (name === 'src' && IMAGE.test(value)) el.src = value
+    else if (name === 'src' && SOURCE.test(value)) el.src = value
     else throw new TypeError(`h: property "${name}" is not allowed on <${el.localName}>`)
   }
 
