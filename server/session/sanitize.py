@@ -298,7 +298,7 @@ def _ext(document: Json, removed: list[Json]) -> Json:
         found["tree"] = {"branches": branches, "active": active}
     elif branches:
         found["tree"] = {"branches": branches}
-    known = (*EXT, "held", "tree", "limits", "temporary", "archived", "yaa_diverged", "paused")
+    known = {*EXT, *"held tree limits temporary archived yaa_diverged paused uploaded".split()}
     removed += [_item("unknown", ("ext", key)) for key in ext if key not in known]
     return found
 

@@ -40,7 +40,7 @@ test('the defaults are those of the configuration', () => {
 })
 
 test('what the page keeps in a session is kept or not by decision', () => {
-  const decided = new Set(['tree', 'forked_from', 'pinned', 'tags', 'held', 'limits', 'temporary', 'archived', 'yaa_diverged', 'paused', 'queue'])
+  const decided = new Set(['tree', 'forked_from', 'pinned', 'tags', 'held', 'limits', 'temporary', 'archived', 'yaa_diverged', 'paused', 'queue', 'uploaded'])
   const files = fs.readdirSync(JS, { recursive: true }).filter((name) => name.endsWith('.js'))
   const used = files.flatMap((name) => [...fs.readFileSync(path.join(JS, name), 'utf8').matchAll(/\bext\??\.(\w+)/g)].map(([, key]) => key))
   assert.deepStrictEqual([...new Set(used)].filter((key) => !decided.has(key)), [])

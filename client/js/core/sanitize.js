@@ -254,7 +254,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     const active = only(object(tree.active), ACTIVE)
     if (size(active)) found.tree = { branches, active }
     else if (branches.length) found.tree = { branches }
-    const known = [...EXT, 'held', 'tree', 'limits', 'temporary', 'archived', 'yaa_diverged', 'paused']
+    const known = [...EXT, 'held', 'tree', 'limits', 'temporary', 'archived', 'yaa_diverged', 'paused', 'uploaded']
     for (const key of Object.keys(ext)) if (!known.includes(key)) removed.push(item('unknown', ['ext', key]))
     return found
   }
