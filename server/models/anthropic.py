@@ -17,7 +17,7 @@ from ..session.media import plain_text
 from ..strict_json import dumps
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content, of_data_url
-from .decoder import Delta, StreamDecoder, reason, string
+from .decoder import Delta, StreamDecoder, inner, reason, string
 from .failure import from_chunk
 from .http_model import RemoteAPI
 from .tool_call_assembler import PartialCall, opaque
@@ -79,17 +79,17 @@ class AnthropicDecoder(StreamDecoder):
         index = chunk.get("index")
         index = index if isinstance(index, int) else None
         if kind == "message_start":
-            self._check_same(_dict(chunk, "message"))
-            self._take_usage(_dict(chunk, "message").get("usage"))
+            self._check_same(inner(chunk, "message"))
+            self._take_usage(inner(chunk, "message").get("usage"))
         elif kind == "content_block_start":
-            self._start(index, _dict(chunk, "content_block"))
+            self._start(index, inner(chunk, "content_block"))
         elif kind == "content_block_delta":
-            self._add(index, _dict(chunk, "delta"))
+            self._add(index, inner(chunk, "delta"))
         elif kind == "content_block_stop":
             self._stop(index)
         elif kind == "message_delta":
             self._take_usage(chunk.get("usage"))
-            self._take_stop_reason(_dict(chunk, "delta"))
+            self._take_stop_reason(inner(chunk, "delta"))
         elif kind == "message_stop":
             self.done()
         return self._timing_events()
@@ -196,7 +196,7 @@ class AnthropicDecoder(StreamDecoder):
 
     def _take_stop_reason(self, delta: dict[str, Any]) -> None:
         self._finish = reason(delta.get("stop_reason"), REASONS) or self._finish
-        why = string(_dict(delta, "stop_details").get("explanation"))
+        why = string(inner(delta, "stop_details").get("explanation"))
         if self._finish == "content_filter" and why and not self._said.tell():
             self._scan(why)  # without a text a refusal would look like an error
 
@@ -215,11 +215,6 @@ class AnthropicDecoder(StreamDecoder):
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 # -- anthropic ------------------------------------------------------------------------------------

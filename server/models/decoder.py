@@ -69,7 +69,7 @@ def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage
         completion = max((total or 0) - prompt, 0) if prompt is not None else 0
     if prompt is None:
         prompt = max((total or 0) - completion, 0)
-    inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
+    inside = inner(raw, "prompt_tokens_details", "input_tokens_details")
     missing = 0 if total is None else total - prompt - completion
     if missing > 0 and hit is written is None:
         heard = min(_count(inside, "audio_tokens") or 0, missing)  # Mistral counts sound apart
@@ -96,7 +96,7 @@ def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage
 
 
 def _reasoning_tokens(raw: Mapping[str, Any]) -> int | None:
-    answer = _inner(raw, "completion_tokens_details", "output_tokens_details")
+    answer = inner(raw, "completion_tokens_details", "output_tokens_details")
     return _count(answer, "reasoning_tokens", "thinking_tokens")
 
 
@@ -129,7 +129,7 @@ def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
     return int(round(min(cost * 1000, LARGEST_COUNT)))
 
 
-def _inner(raw: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+def inner(raw: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     """Return the first of these members that is an object, {} if none is."""
     return next((raw[key] for key in keys if isinstance(raw.get(key), dict)), {})
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..json_types import Event, Json, Message
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content
-from .decoder import StreamDecoder, reason, string
+from .decoder import StreamDecoder, inner, reason, string
 from .failure import Failure, from_chunk
 from .http_model import RemoteAPI
 from .provider_search import CALL
@@ -92,14 +92,14 @@ class ResponsesDecoder(StreamDecoder):
                 raise failure
             return []
         if kind == "response.created":
-            self._check_same(_dict(chunk, "response"))
+            self._check_same(inner(chunk, "response"))
         elif kind in _ENDS:
-            self._end(_dict(chunk, "response"), failed=kind == "response.failed")
+            self._end(inner(chunk, "response"), failed=kind == "response.failed")
         elif kind == "response.output_item.added":
-            item = _dict(chunk, "item")
+            item = inner(chunk, "item")
             self._begin(_place(chunk, item) or self._new_place(), item)
         elif kind == "response.output_item.done":
-            item = _dict(chunk, "item")
+            item = inner(chunk, "item")
             self._item(_place(chunk, item) or self._open_place(), item)
         elif kind in _DELTAS:
             self._piece(chunk, _DELTAS[kind], chunk.get("delta"))
@@ -196,7 +196,7 @@ class ResponsesDecoder(StreamDecoder):
         self._take_usage(response.get("usage"))
         status = response.get("status")
         if failed or status in ("failed", "cancelled") or response.get("error"):
-            error = _dict(response, "error") or {"message": f"the response is {status}"}
+            error = inner(response, "error") or {"message": f"the response is {status}"}
             raise self._failure(error)
         output, streamed = response.get("output"), bool(self._items)
         if status in ("queued", "in_progress") and not output and not streamed:
@@ -209,7 +209,7 @@ class ResponsesDecoder(StreamDecoder):
                 if known is not None or not streamed:
                     self._item(known or str(index), item)
         self._untaken |= {item.unread for item in self._items.values() if item.unread}
-        why = _dict(response, "incomplete_details").get("reason")
+        why = inner(response, "incomplete_details").get("reason")
         cut = status == "incomplete" or why
         self._finish = (reason(why, REASONS) or "incomplete") if cut else "stop"
         self.done()
@@ -252,11 +252,6 @@ def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
         return str(index)
     names = (chunk.get("item_id"), item.get("id"), item.get("call_id"))
     return next(filter(None, map(string, names)), None)
-
-
-def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 # -- responses ------------------------------------------------------------------------------------
