@@ -222,7 +222,13 @@ def attacks() -> dict[str, Attack]:
         "slow connections": held(1_030, 1_000_000, 100),
         "stops": in_loops(8, posting("/session/stop", b'{"id": "s-no"}')),
         "bursts of turns": in_bursts(64, posting("/session", document(SHORT))),
-        "bursts of calls": in_bursts(32, posting("/session", document(TURN[1], config=FREE))),
+        "bursts of calls": in_bursts(
+            32,
+            *(  # sessions that are used again: each has a folder, which stays
+                posting("/session", document(TURN[1], config=FREE, id=f"burst {n}"))
+                for n in range(32)
+            ),
+        ),
         "bursts of long sessions": in_bursts(16, posting("/session", long)),
         "bursts of connections": in_bursts(256, connect),
     }
