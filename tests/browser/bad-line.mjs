@@ -421,7 +421,7 @@ await main(async (walk, job) => {
       async begin() {
         await newSession();
         await drop("form.composer", "note.txt", "a note");
-        await pause(200);
+        await until(() => isThere(".tray .attached")); // it takes the focus, and moves the field
       },
       act: () => walk.send("time"),
       async check(_, fail) {
