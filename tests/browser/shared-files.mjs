@@ -34,9 +34,7 @@ await main(async (walk, job) => {
   async function say(page, words, order) {
     await at(page);
     if (order) await told("order", ...order);
-    await page.click(COMPOSER);
-    await page.keyboard.type(words);
-    await page.keyboard.press("Enter");
+    await page.evaluate((text) => { yaa.use("ui/commands").context().actions.send(text); }, words);
   }
 
   /** What the last call gave back. */
@@ -104,6 +102,8 @@ await main(async (walk, job) => {
     });
     await walk.drop("#side", ["copy.json", copy]);
     await walk.sees(".toast", "differs from one you have");
+    await one.waitForSelector("dialog[open]"); // what the copy wanted to allow
+    await one.evaluate(() => document.querySelector("dialog[open]").close());
     await told("let go");
     await at(two);
     await rests(two);
