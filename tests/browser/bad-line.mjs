@@ -423,7 +423,7 @@ await main(async (walk, job) => {
         await drop("form.composer", "note.txt", "a note");
         await until(() => isThere(".tray .attached")); // it takes the focus, and moves the field
       },
-      act: () => walk.send("time"),
+      act: () => walk.send("time now"), // the file follows in a line of its own
       async check(_, fail) {
         await answered("datetime")(fail);
         if (!JSON.stringify((await session()).messages).includes("note.txt")) fail("lost", "the file");
