@@ -41,6 +41,21 @@ await main(async (walk, job) => {
     if (await page.evaluate(() => !document.activeElement.matches(".permission"))) throw new Error("the focus is lost");
   });
 
+  await walk.step("closed and opened again at once, it is the menu with the focus", async () => {
+    await page.click(CHIP);
+    await page.waitForSelector(ROWS);
+    await page.waitForFunction((css) => document.querySelector(css).popoverTargetElement, {}, CHIP);
+    const role = await page.evaluate((css) => {
+      document.querySelector("[popover]:popover-open").hidePopover();
+      document.querySelector(css).focus();
+      document.querySelector(css).click();
+      return document.activeElement.role;
+    }, CHIP);
+    if (role !== "menuitemradio") throw new Error(`the focus is on ${role}`);
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(ROWS, { hidden: true });
+  });
+
   await walk.step("an edit runs, a program asks, and one press lets programs run", async () => {
     await walk.send("write a.txt");
     await walk.says("a.txt");

@@ -102,7 +102,7 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
       const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked, 'aria-disabled': entry.disabled }
       return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
     })
-    const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, ontoggle }, items)
+    const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, onbeforetoggle, ontoggle }, items)
     ;(anchor.closest('main, nav, dialog') ?? document.querySelector('main')).append(menu)
     anchor.setAttribute('aria-expanded', 'true')
     menu.showPopover()
@@ -130,12 +130,17 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
       all.at(to % all.length).focus()
     }
 
+    /** @param {any} event at once, for the next press may come before the other event */
+    function onbeforetoggle({ newState }) {
+      if (newState === 'open') return
+      anchor.popoverTargetElement = null
+      anchor.removeAttribute('aria-expanded')
+    }
+
     /** @param {any} event after the press that opens it */
     function ontoggle({ newState }) {
-      anchor.popoverTargetElement = newState === 'open' ? menu : null
-      if (newState === 'open') return
-      anchor.removeAttribute('aria-expanded')
-      menu.remove()
+      if (newState === 'open') anchor.popoverTargetElement = menu
+      else menu.remove()
     }
   }
 
