@@ -114,7 +114,9 @@ async def measure(trees: list[Path], rows: list[str]) -> dict[str, list[Counts]]
             history, times = ROWS[row]
             for server in servers:
                 send = await request(server.peer, row, history)
-                found.setdefault(row, []).append(await server.count(send, times))
+                counts = [await server.count(send, times) for _ in range(2)]
+                # A server may do something else beside, such as what is left of its start.
+                found.setdefault(row, []).append(min(counts, key=Counts.total))
         await let_go()
     return found
 

@@ -38,7 +38,7 @@ class Smoke(unittest.TestCase):
     def test_instructions_are_counted(self) -> None:
         found = asyncio.run(opcodes.measure([tools.ROOT, tools.ROOT], ["turn"]))
         old, new = (each.total() for each in found["turn"])
-        self.assertAlmostEqual(new / old, 1, delta=0.1)
+        self.assertAlmostEqual(new / old, 1, delta=0.1, msg=opcodes.render(found, 12))
         self.assertEqual(len(opcodes.render(found, 3).splitlines()), 4)
 
     def test_stalls_are_measured(self) -> None:

@@ -52,6 +52,7 @@ await main(async (walk, job) => {
     await walk.shot("2-review");
     await walk.press("Show 2 files of caches", ".files-view button");
     await page.waitForFunction(() => document.querySelectorAll(".layer-row").length === 4);
+    await page.waitForFunction(() => document.querySelectorAll(".layer-row .diff").length === 4); // what comes moves the button below
     const ticked = await page.$$eval(".layer-row input", (all) => all.map((one) => one.checked).join());
     if (ticked !== "true,true,false,false" && ticked !== "true,false,true,false") throw new Error(ticked);
     await walk.press("Hide 2 files", ".files-view button");

@@ -100,7 +100,7 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     if (anchor.popoverTargetElement) return // with this press the browser closes it
     const items = entries.map((entry) => {
       const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked, 'aria-disabled': entry.disabled }
-      return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
+      return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => (close(), entry.action()) }, icon(entry.icon), entry.label)
     })
     const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, onbeforetoggle, ontoggle }, items)
     ;(anchor.closest('main, nav, dialog') ?? document.querySelector('main')).append(menu)
@@ -109,11 +109,9 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     position(menu, anchor.getBoundingClientRect())
     ;(menu.querySelector('[aria-checked=true]') ?? menu.firstChild)?.focus()
 
-    /** @param {{action: () => void}} entry */
-    function choose(entry) {
+    function close() {
       menu.hidePopover()
       anchor.focus()
-      entry.action()
     }
 
     /** @param {KeyboardEvent} event */
@@ -121,16 +119,13 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
       const all = [...menu.children]
       const at = all.indexOf(document.activeElement)
       const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key]
-      if (event.key === 'Tab') { // on from the button
-        menu.hidePopover()
-        anchor.focus()
-      }
+      if (event.key === 'Tab') close() // on from the button
       if (to === undefined) return
       event.preventDefault()
       all.at(to % all.length).focus()
     }
 
-    /** @param {any} event at once, for the next press may come before the other event */
+    /** @param {any} event before the next press */
     function onbeforetoggle({ newState }) {
       if (newState === 'open') return
       anchor.popoverTargetElement = null
