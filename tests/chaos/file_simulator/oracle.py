@@ -65,9 +65,10 @@ class Oracle:
                 entries = self._trees.read(tree).values()
                 self._kept |= {entry[3] for entry in entries if entry[0] == "f"}
 
-    def cut(self) -> None:
+    def cut(self, before: tuple[Disk, Disk]) -> None:
         """Expect that the next operation also finishes one that was cut."""
         self._last, self._is_cut = None, True
+        self._forget_ignored(before[1])
 
     def check_objects(self) -> None:
         """Every tree that was named can still be had."""
@@ -223,7 +224,7 @@ class Oracle:
             return
         for path in sorted(layer.keys() | real.keys()):
             mine, theirs = layer.get(path), real.get(path)
-            if theirs != self._looked.get(path) or path in listed or self._is_ahead(path, mine):
+            if theirs != self._looked.get(path) or path in listed or self._is_ahead(path, after):
                 continue
             if _entry(mine) != _entry(theirs) and "d" not in (_kind(mine), _kind(theirs)):
                 self.note("status", f"{path} differs from the folder, and is not listed")
@@ -234,6 +235,7 @@ class Oracle:
         self._check_same("layer", before[0], after[0])
         self._check_removed("apply", before[1], after[1], after[0])
         self._check_chosen(arguments, before[1], after[1])
+        self._forget_ignored(before[1])
         self._shared |= after[0].keys() & after[1].keys()
         if arguments.get("paths") or answer.get("left_out"):
             return
@@ -242,15 +244,25 @@ class Oracle:
             mine, theirs = after[0].get(path), after[1].get(path)
             if theirs != self._looked.get(path) and theirs == before[1].get(path):
                 continue  # the person changed it, and the layer does not know yet
-            if self._is_ahead(path, mine):
+            if self._is_ahead(path, after):
                 continue
             if _entry(mine) != _entry(theirs) and not _is_below(path, said):
                 if "d" not in (_kind(mine), _kind(theirs)):
                     self.note("status", f"apply left {path} as it was and does not say so")
 
-    def _is_ahead(self, path: str, mine: Row | None) -> bool:
-        """Return whether the folder has what the copy never had; the next run takes it over."""
-        return mine is None and path not in self._shared
+    def _is_ahead(self, path: str, disks: tuple[Disk, Disk]) -> bool:
+        """Return whether the folder has what the copy never had; the next run takes it over.
+
+        So it does with what the copy's rules ignore: that the copy had it is recorded nowhere.
+        """
+        layer, real = disks
+        if path in layer or path not in self._shared:
+            return path not in layer
+        return path in ignored_paths({**layer, path: real[path]}, tracked_paths(layer))
+
+    def _forget_ignored(self, real: Disk) -> None:
+        """Note that an apply leaves what the folder ignores; rules that it changes may end that."""
+        self._shared -= ignored_paths(real, tracked_paths(real))
 
     def _check_discard(
         self, arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]

@@ -305,7 +305,7 @@ class World:
         self._seen = None
         self.oracle.name_all(ID.findall(told.decode()))
         self.oracle.name_all(ID.findall((self.base / "state" / "state.json").read_text()))
-        self.oracle.cut()
+        self.oracle.cut(before)
         self._seen = before  # what is gone since is looked for after the next operation
         self._look()
 
