@@ -91,6 +91,14 @@ await main(async (walk, job) => {
     if (await page.$(".ask")) throw new Error("something is asked again");
   });
 
+  await walk.step("made anew, as for another language, it is right before the next frame", async () => {
+    const shown = await page.evaluate(() => {
+      yaa.use("ui/commands").context().app.mount();
+      return [...document.querySelectorAll(".top button")].filter((one) => one.checkVisibility()).map((one) => one.ariaLabel ?? one.textContent);
+    });
+    if (shown.includes("New session") || !shown.includes("More about this session")) throw new Error(shown.join());
+  });
+
   await walk.step("no barriers at the end", () => walk.clean());
 
   await walk.step("no barriers in the settings", async () => {

@@ -122,7 +122,7 @@ yaa.define('ui/app', [
         h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
           h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), standalone ? standalone.foot(app, actions, views.composer.el) : views.composer.el)))
       views.composer.write(typed ?? settings.draft(draftOf(app.current.session)))
-      draw()
+      drawNow()
       return settingsOpen ? actions.openSettings('look') : undefined
     }
 
