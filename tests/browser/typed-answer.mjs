@@ -111,6 +111,10 @@ await main(async (walk, job) => {
     await walk.sees(LINE, "echo six");
     await walk.shot("5-waits");
     await walk.press("Take it out", ".queue-item button");
+    await page.waitForFunction(async () => { // what is taken out is taken out of the store, too
+      const { store, current } = yaa.use("ui/commands").context().app;
+      return !Object.keys((await store.get(current.session.id)).ext?.queue ?? {}).length;
+    });
     await page.type(AREA, "yes");
     await page.evaluate(() => dispatchEvent(new Event("pagehide")));
     await page.reload();
