@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 from ..json_types import Json, Message, ToolCall
@@ -238,7 +239,7 @@ def _apart(messages: list[Message], role: str) -> list[Message]:
     No API takes pictures in an answer, and Chat Completions takes texts only in results. The parts
     begin with a text that says whose they are.
     """
-    if list not in {type(message.get("content")) for message in messages}:  # texts alone
+    if list not in set(map(type, map(methodcaller("get", "content"), messages))):  # texts alone
         return messages
     sent: list[Message] = []
     shown: list[Json] = []
@@ -264,7 +265,7 @@ def accepted_media(
 
     `digests`: of single pictures and files that it has refused.
     """
-    if list not in {type(message.get("content")) for message in messages}:  # texts alone
+    if list not in set(map(type, map(methodcaller("get", "content"), messages))):  # texts alone
         return messages
     refused = {"image_url": not preset.images, "video_url": not preset.images}
     refused |= {"file": not preset.documents, "input_audio": not preset.audio}
