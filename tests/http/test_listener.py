@@ -178,6 +178,25 @@ class Scarce(ConnectionLimit):
         super().end(one)
 
 
+class Slow:
+    """A handler that answers `/slow` only when it is released."""
+
+    def __init__(self) -> None:
+        self.release, self.started = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def handle(self, exchange: Exchange) -> None:
+        if exchange.request.path == "/slow":
+            self.started.release()
+            await self.release.wait()
+        await echo(exchange)
+
+    async def hold(self, clients: list[Client]) -> None:
+        """Have each client ask, and wait until its request is being handled."""
+        for client in clients:
+            await client.send(get("/slow"))
+            await soon(self.started.acquire())
+
+
 class Crowds(unittest.IsolatedAsyncioTestCase):
     async def test_a_connection_without_memory_is_closed(self) -> None:
         """Else its client waits for ever, and its place is taken for ever."""
@@ -240,23 +259,13 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
 
     async def test_too_many_connections(self) -> None:
         limits = ServerLimits(max_connections=3)
-        release = asyncio.Event()
-        started = asyncio.Semaphore(0)
-
-        async def handle(exchange: Exchange) -> None:
-            if exchange.request.path == "/slow":
-                started.release()
-                await release.wait()
-            await echo(exchange)
-
+        slow = Slow()
         async with contextlib.AsyncExitStack() as stack:
             server = await stack.enter_async_context(
-                serving(handle, limits=limits, spared=["/health"])
+                serving(slow.handle, limits=limits, spared=["/health"])
             )
             inside = [await stack.enter_async_context(connected(server)) for _ in range(3)]
-            for client in inside:
-                await client.send(get("/slow"))
-                await soon(started.acquire())
+            await slow.hold(inside)
             with self.assertLogs("yaa.listener") as said:
                 for _ in range(5):
                     async with connected(server) as client:
@@ -285,7 +294,7 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
                 async with connected(server) as client:
                     if (await client.ask(get()))[0].status == 200:
                         break
-            release.set()
+            slow.release.set()
             self.assertEqual((await inside[0].answer())[0].status, 200)
 
     async def test_without_a_place_a_silent_client_is_turned_away(self) -> None:
@@ -310,28 +319,18 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
 
     async def test_refused_connections_that_stay_keep_nobody_out(self) -> None:
         """The one that was refused first goes, also if its client sends on and never closes."""
-        release = asyncio.Event()
-        started = asyncio.Semaphore(0)
-
-        async def handle(exchange: Exchange) -> None:
-            if exchange.request.path == "/slow":
-                started.release()
-                await release.wait()
-            await echo(exchange)
-
+        slow = Slow()
         async with contextlib.AsyncExitStack() as stack:
             limits = ServerLimits(max_connections=4, linger_s=600, linger_idle_s=600)
             server = await stack.enter_async_context(
-                serving(handle, limits=limits, spared=["/health"])
+                serving(slow.handle, limits=limits, spared=["/health"])
             )
 
             async def connect() -> Client:
                 return await stack.enter_async_context(connected(server))
 
             inside = [await connect() for _ in range(4)]
-            for client in inside:
-                await client.send(get("/slow"))
-                await soon(started.acquire())
+            await slow.hold(inside)
             with self.assertLogs("yaa.listener"):
                 lingering = []
                 for _ in range(4):  # with these there are twice as many as may be
@@ -341,34 +340,25 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
                     honest = await connect()
                     self.assertEqual((await honest.ask(get("/health")))[0].status, 200)
                     await soon(sends_in_vain(first))
-            release.set()
+            slow.release.set()
             for client in inside:
                 self.assertEqual((await client.answer())[0].status, 200)
 
     async def test_even_saying_no_has_a_limit(self) -> None:
         most = SPARE + 2
-        release = asyncio.Event()
-        started = asyncio.Semaphore(0)
-
-        async def handle(exchange: Exchange) -> None:
-            started.release()
-            await release.wait()
-            await echo(exchange)
-
+        slow = Slow()
         async with contextlib.AsyncExitStack() as stack:
             limits = ServerLimits(max_connections=most, linger_s=600, linger_idle_s=600)
-            server = await stack.enter_async_context(serving(handle, limits))
+            server = await stack.enter_async_context(serving(slow.handle, limits))
             inside = [await stack.enter_async_context(connected(server)) for _ in range(most)]
-            for client in inside:
-                await client.send(get())
-                await soon(started.acquire())
+            await slow.hold(inside)
             with self.assertLogs("yaa.listener"):
                 late = [await stack.enter_async_context(connected(server)) for _ in range(most + 4)]
                 heads = [await client.more() for client in late[:6]]
             self.assertEqual([head[9:12] for head in heads], [b"503"] * 6)
             for client in late[:4]:
                 await soon(sends_in_vain(client))
-            release.set()
+            slow.release.set()
 
     async def test_out_of_file_descriptors(self) -> None:
         """Accepting pauses rather than spins, and goes on when there are some again."""
