@@ -127,7 +127,7 @@ interface Api {
   info(signal?: AbortSignal): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
   hold(session: Session): Promise<void>
-  stop(id: string, signal?: AbortSignal): Promise<{ stopped: boolean; detail?: string }>
+  stop(id: string, signal?: AbortSignal): Promise<{ stopped: boolean; running?: boolean; detail?: string }>
   file(id: string, path: string, folder?: string): Promise<Blob>
 }
 interface Bases {

@@ -379,7 +379,7 @@ class Back(Case):
         self.gate = self.toolbox.gate = asyncio.Event()
         run = host.prepare(copy.deepcopy(ASKED))
         found: list[Event] = []
-        stopping: asyncio.Task[bool] | None = None
+        stopping: asyncio.Task[bool | None] | None = None
         async for event in run.events():
             found.append(copy.deepcopy(event))
             if event["type"] == "ACTIVITY_SNAPSHOT":
@@ -402,7 +402,8 @@ class Back(Case):
     async def test_stopped_when_nobody_listens_any_more(self) -> None:
         host = self.host()
         client = await self.cut(host)
-        self.assertTrue(await host.stop_session("", "s"))
+        self.assertIs(await host.stop_session("", "s"), True)
+        self.assertIsNone(await host.stop_session("", "s"), "nothing runs any more")
         self.assertEqual(len(self.toolbox.cancelled), 1)
         self.toolbox.gate = None
         run = host.prepare(client)
@@ -414,32 +415,35 @@ class Back(Case):
     async def test_another_process_and_another_key(self) -> None:
         host, other = self.host(), self.host()
         other.executions.locks = LocksOfAnother(host.executions.locks)
-        await self.stopped_elsewhere(host, other)
+        self.assertEqual(await self.stopped_elsewhere(host, other), [None, True, None])
 
     async def test_another_process_where_locks_do_not_work(self) -> None:
         host, other = self.host(), self.host()
         for each in (host, other):
             each.executions.locks = Locks(self.folder / "nowhere" / "claims.lock")
-        await self.stopped_elsewhere(host, other)
+        self.assertEqual(await self.stopped_elsewhere(host, other), [None] * 3, "it cannot know")
 
-    async def stopped_elsewhere(self, host: Any, other: Any) -> None:
+    async def stopped_elsewhere(self, host: Any, other: Any) -> list[bool | None]:
+        """Stop a run of ann's in `host` by `other`. Return what it says of bob's, hers and none."""
         self.gate = self.toolbox.gate = asyncio.Event()
         host.toolbox.gate = self.gate
         run = host.prepare(copy.deepcopy(ASKED), "ann", "ann")
         reading = asyncio.create_task(self.read(run))
         while not host.executions.sessions:
             await asyncio.sleep(0)
-        await other.stop_session("bob", "s")
+        said = [await other.stop_session("bob", "s")]
         self.assertFalse(reading.done())
         self.assertTrue(host.executions.sessions, "it is not his")
-        await other.stop_session("ann", "s")
+        said.append(await other.stop_session("ann", "s"))
         await reading
+        said.append(await other.stop_session("ann", "s"))
         result, told = run.session["messages"][-2:]
         self.assertEqual((result["result"]["status"], told["code"]), ("stopped", "stopped"))
         later = host.prepare(copy.deepcopy(run.session), "ann", "ann")
         self.gate.set()
         await self.read(later)
         self.assertEqual(later.session["status"], "completed", "a run that began later is not hit")
+        return said
 
 
 class Clock(Case):

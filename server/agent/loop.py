@@ -227,23 +227,24 @@ class BaseAgent:
         self._active[session] = run
         run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
-    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
+    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool | None:
         """Stop the model call and the tool calls of a session on this host.
 
         `code`: of STOP_REASONS, the error in which its run in this process ends. The results of its
-        tool calls say that they were stopped. Returns whether everything has ended, after STOP_S at
-        most; where locks do not work, whether all was asked to end.
+        tool calls say that they were stopped. Returns whether what ran has ended, after STOP_S at
+        most, or None if nothing ran. Where locks do not work, that is of this process only, and the
+        others are asked in any case.
         """
         session = (owner, session_id)
-        if not self._has_runs(session) and self.executions.locks.work:
-            return True
-        ran = self._stop(session, code)
+        if not (ran := self._has_runs(session) or None) and self.executions.locks.work:
+            return None
+        here = self._stop(session, code)
         with suppress(OSError):  # a full disk: only other processes miss the request
             self._signals.send(session)
         for _ in range(round(STOP_S / WATCH_S)):
             if not self._has_runs(session):
-                return True
-            await asyncio.sleep(WATCH_S / 5 if ran else WATCH_S)
+                return ran
+            await asyncio.sleep(WATCH_S / 5 if here else WATCH_S)
         return not self._has_runs(session)
 
     def _stop(self, session: SessionKey, code: str = "stopped") -> bool:

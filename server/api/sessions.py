@@ -118,8 +118,8 @@ class Agent(Protocol):
         """
         ...
 
-    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
-        """End the runs of a session in the error `code`. Return False if one still runs."""
+    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool | None:
+        """End the runs of a session in the error `code`. Return whether they ended, None: none."""
         ...
 
     def active_runs(self) -> list[tuple[tuple[str, str], str]]:
@@ -206,14 +206,14 @@ class Runs:
         return self._agent.begin(accepted, call.key.name, call.key.owner, resumed, call.size)
 
     async def stop(self, call: RequestContext, session_id: str) -> dict[str, Any]:
-        """Stop the runs of a session of this key, and return {stopped, detail?}."""
+        """Stop the runs of a session of this key, and return {stopped, running, detail?}."""
         runs = {key: run for key, run in self._agent.active_runs() if key[1] == session_id}
         mine = (call.key.owner, session_id)
         if call.key.is_owner and runs and mine not in runs:
-            text = "It runs with another person's key, which this does not stop"
-            step = f"DELETE /settings/runs/{next(iter(runs.values()))} does"
-            return {"stopped": False, "detail": f"{text}: {step}"}
-        return {"stopped": await self._agent.stop_session(*mine)}
+            text = "It runs with another person's key. What ends it: DELETE /settings/runs/"
+            return {"stopped": False, "running": True, "detail": text + next(iter(runs.values()))}
+        ended = await self._agent.stop_session(*mine)
+        return {"stopped": bool(ended), "running": ended is False}
 
     async def stream(
         self,

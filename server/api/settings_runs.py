@@ -49,8 +49,8 @@ class SettingsRuns:
         wanted = call.at["run"]
         for (owner, session_id), run in self._agent.active_runs():
             if run == wanted:
-                stopped = await self._agent.stop_session(owner, session_id, "stopped_by_owner")
-                await call.json({"run": run, "stopped": stopped})
+                ended = await self._agent.stop_session(owner, session_id, "stopped_by_owner")
+                await call.json({"run": run, "stopped": bool(ended)})
                 return
         text = f"No run {wanted[:64]!r} goes on in this process"
         raise Problem("not_found", f"{text}: it has ended, or another worker has it")

@@ -178,11 +178,12 @@ class Agent:
         self.problem: Exception | None = None
         self.wait: Callable[[], Awaitable[None]] | None = None
         self.stopped: list[tuple[str, str]] = []
+        self.ended: bool | None = True  # what a stop says
         self.calls: dict[str, list[asyncio.Task[None]]] = {}  # that outlive their runs
 
-    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool:
+    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool | None:
         self.stopped.append((owner, session_id))
-        return True
+        return self.ended
 
     def active_runs(self) -> list[tuple[tuple[str, str], str]]:
         return [(("", run.session["id"]), run.id) for run in self.runs if not run.ended]

@@ -120,10 +120,15 @@ class Stopping(Case):
         return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]))
 
     def test_a_session_by_its_id_and_the_key(self) -> None:
-        call = self.post({"id": "s"})
-        self.assertEqual((call.status, call.json), (200, {"id": "s", "stopped": True}))
-        (stopped,) = self.agent.stopped
-        self.assertEqual(stopped[1], "s")
+        for self.agent.ended, stopped, running in (
+            (True, True, False),
+            (False, False, True),
+            (None, False, False),
+        ):
+            call = self.post({"id": "s"})
+            self.assertEqual(call.status, 200)
+            self.assertEqual(call.json, {"id": "s", "stopped": stopped, "running": running})
+        self.assertEqual([session for _, session in self.agent.stopped], ["s"] * 3)
 
     def test_what_names_no_session(self) -> None:
         for body in ({}, {"id": ""}, {"id": 5}, {"id": "s" * 129}, {"id": None}):

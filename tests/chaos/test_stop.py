@@ -124,7 +124,7 @@ class Running(unittest.TestCase):
     def test_stopped_while_its_stream_is_read(self) -> None:
         response = self.begin()
         answer = json.loads(self.post("/session/stop", {"id": "loops"}).read())
-        self.assertEqual(answer, {"id": "loops", "stopped": True})
+        self.assertEqual(answer, {"id": "loops", "stopped": True, "running": False})
         last = self.fold(response)[-1]
         self.check_stopped()
         self.assertEqual((last["type"], last["code"]), ("RUN_ERROR", "stopped"), "else it goes on")
@@ -141,7 +141,8 @@ class Running(unittest.TestCase):
     def test_what_does_not_run_costs_nothing(self) -> None:
         for number in range(50):
             answer = json.loads(self.post("/session/stop", {"id": f"none {number}"}).read())
-            self.assertEqual(answer, {"id": f"none {number}", "stopped": True})
+            wanted = {"id": f"none {number}", "stopped": False, "running": False}
+            self.assertEqual(answer, wanted)
         self.assertFalse((self.home / "stops").exists(), "a file for what nobody runs")
 
     def test_come_back_to_for_longer_than_its_grace(self) -> None:

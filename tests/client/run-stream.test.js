@@ -271,7 +271,8 @@ test('a stop is sent whatever has been heard, shows nothing more, and is done wh
   const refuse = () => { throw new TypeError('fetch failed') }
   const rows = [ // how the server takes it, whether an answer has begun, what is said then
     ['confirms', undefined, true, undefined], ['confirms', undefined, false, undefined], ['cannot be asked', refuse, true, ''], ['cannot be asked', refuse, false, ''],
-    ['runs it for another', () => Response.json({ stopped: false, detail: 'Another key’s.' }), true, 'Another key’s.'],
+    ['runs it for another', () => Response.json({ stopped: false, running: true, detail: 'Another key’s.' }), true, 'Another key’s.'],
+    ['has not ended it', () => Response.json({ stopped: false, running: true }), true, ''], ['runs nothing', () => Response.json({ stopped: false, running: false }), true, undefined],
     ['is silent', () => { throw new DOMException('', 'TimeoutError') }, true, ''],
     ['comes back', (n) => (n < 3 ? refuse() : Response.json({ stopped: true })), false, undefined],
   ]

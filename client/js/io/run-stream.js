@@ -125,7 +125,7 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
         const answer = await this.api.stop(this.session.id, signal).catch(({ code }) => void (code === 'timeout' && this.hungUp.abort()))
         if (!answer) continue
         this.refusal = answer.detail ?? ''
-        this.confirmed = !this.refusal
+        this.confirmed = answer.stopped || answer.running === false
         if (streams && !this.over) await pause(GRACE_MS, signal, this.timers)
         break
       }
