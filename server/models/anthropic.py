@@ -231,7 +231,7 @@ _FORBIDDEN = ("oneOf", "anyOf", "allOf")  # at the top of an input_schema
 _UNKNOWN = frozenset(
     {"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "seed"}
     | {"stop", "user", "reasoning_effort", "parallel_tool_calls", "thinking", "output_config"}
-    | {"verbosity"}
+    | {"verbosity", "min_p"}
     # set by the request itself, or makes the provider call other servers
     | {"system", "container", "mcp_servers", "context_management"}
 )
@@ -384,7 +384,7 @@ def _thought(item: dict[str, Any]) -> Json | None:
 def _part(kind: str, value: Any) -> Json:
     if kind == "text":
         return _text(value)
-    url, name = (value, "") if kind == "image" else value
+    url, name = value
     media, data = of_data_url(url) or ("", "")
     if kind == "image" and media in IMAGES:
         source = {"type": "base64", "media_type": media, "data": data}
@@ -394,7 +394,8 @@ def _part(kind: str, value: Any) -> Json:
         return {"type": "document", "source": source, "title": name}
     if kind == "image" and url.startswith(("https://", "http://")):
         return {"type": "image", "source": {"type": "url", "url": url}}
-    return _text(f"[{kind} {name or media or 'of an unknown kind'}: this model cannot be given it]")
+    what = (name if kind == "file" else media) or "of an unknown kind"
+    return _text(f"[{kind} {what}: this model cannot be given it]")
 
 
 def _text(text: str) -> Json:

@@ -24,6 +24,7 @@ from ..session.quoted_texts import SentTexts
 from ..strict_json import Constant, ConstantList, quote, text_of
 from . import Options, provider_search
 from .chat_decoder import DETAILS, MEMBERS, PARTS, TAGS
+from .decoder import string
 from .text_tools import history
 from .vendors import Preset, Provider
 
@@ -620,10 +621,10 @@ def _kept(message: Message, provider: Provider) -> Iterator[tuple[int, int, dict
 
 
 def of_content(content: Any) -> Iterator[Piece]:
-    """Yield the pieces of a user's or a tool's content: ("text", str), ("image", URL), ("file", …).
+    """Yield the pieces of a user's or a tool's content: ("text", str), ("image", …), ("file", …).
 
-    A file is (data URL, name). Empty texts are left out; parts of other kinds become a text that
-    names them.
+    An image is (URL, detail), a file (data URL, name). Empty texts are left out; parts of other
+    kinds become a text that names them.
     """
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -632,13 +633,13 @@ def of_content(content: Any) -> Iterator[Piece]:
             continue
         kind = part.get("type")
         text, image, file = part.get("text"), part.get("image_url"), part.get("file")
-        url = image.get("url") if isinstance(image, dict) else image
+        image = image if isinstance(image, dict) else {"url": image}
         data = file.get("file_data") if isinstance(file, dict) else None
         if isinstance(text, str):
             if text:
                 yield "text", text
-        elif isinstance(url, str):
-            yield "image", url
+        elif isinstance(image.get("url"), str):
+            yield "image", (image["url"], string(image.get("detail")) or "auto")
         elif isinstance(data, str) and isinstance(file, dict):
             yield "file", (data, str(file.get("filename") or "file"))
         else:

@@ -384,10 +384,10 @@ def _content(content: Any) -> Any:
 def _part(kind: str, value: Any) -> Json:
     if kind == "text":
         return {"type": "input_text", "text": value}
+    data, about = value
     if kind == "image":
-        return {"type": "input_image", "image_url": value, "detail": "auto"}
-    data, name = value
-    return {"type": "input_file", "filename": name, "file_data": data}
+        return {"type": "input_image", "image_url": data, "detail": about}
+    return {"type": "input_file", "filename": about, "file_data": data}
 
 
 # -- the rest --------------------------------------------------------------------------------------

@@ -279,6 +279,7 @@ class Rest(unittest.TestCase):
     def test_settings(self) -> None:
         settings = {
             "verbosity": "low",
+            "min_p": 0.1,
             "temperature": 0.5,
             "use_custom_temp": True,
             "top_k": 3,
@@ -296,8 +297,8 @@ class Rest(unittest.TestCase):
         self.assertEqual(body["stop_sequences"], ["END"])
         self.assertEqual(body["output_config"], {"effort": "low"})
         self.assertEqual(body["max_tokens"], MAX_TOKENS)
-        for name in ("presence_penalty", "seed", "mcp_servers", "system", "stop", "verbosity"):
-            self.assertNotIn(name, body)
+        lacks = ("presence_penalty", "seed", "mcp_servers", "system", "stop", "verbosity", "min_p")
+        self.assertEqual({*lacks} & {*body}, set())
         thinks = build([USER], settings={**settings, "thinking": {"type": "adaptive"}})
         self.assertFalse({"temperature", "top_k"} & set(thinks))
         self.assertEqual(build([USER], extra_body={"speed": "fast"})["speed"], "fast")

@@ -15,6 +15,7 @@ from server.json_types import Event
 from server.models.chat import OpenAIAPI
 from server.models.chat_request import tool_mode
 from server.models.quirks import EndpointState
+from server.models.registry import APIS
 
 from .fakes import (
     CHUNKED,
@@ -35,6 +36,7 @@ from .fakes import (
     tool,
 )
 from .fakes import Peer as Side
+from .speakers import SPEAKERS
 
 ASK: Any = [{"id": "u1", "role": "user", "content": "hello"}]
 HEY = answer(sse(said("he"), said("y"), STOP))
@@ -526,12 +528,6 @@ class Failures(Case):
             await peer.send(CHUNKED + chunk(sse(said("a"), done=False)))
             await peer.gone()
 
-        async def reasons(peer: Side) -> None:
-            for delta in ({"role": "assistant"}, {"reasoning": "hm"}):
-                frame = sse({"choices": [{"delta": delta}]}, done=False)
-                await peer.send(CHUNKED * ("role" in delta) + chunk(frame))
-            await peer.gone()
-
         async def drips(peer: Side) -> None:
             await peer.send(CHUNKED)
             while not peer.writer.is_closing():
@@ -542,7 +538,6 @@ class Failures(Case):
             (mute, {"first_byte_timeout": 0.05}, "sent no answer for 0.05 s"),
             (head_only, {"first_byte_timeout": 0.05}, "sent no answer for 0.05 s"),
             (stalls, {"first_byte_timeout": 9, "idle_timeout": 0.05}, "went silent for 0.05 s"),
-            (reasons, {"first_byte_timeout": 0.3, "idle_timeout": 0.05}, "went silent for 0.3 s"),
             (drips, {"idle_timeout": 9, "request_timeout": 0.2}, "was not done after 0.2 s"),
         ]
         for script, limits, says in cases:
@@ -567,6 +562,25 @@ class Failures(Case):
                 self.assertEqual((before.first_byte, before.idle), (first, first))
                 self.assertEqual(api._idle(limits), idle)
                 self.assertEqual(api._idle(options(idle_timeout=None)), None)
+
+    async def test_hidden_reasoning_is_no_silence(self) -> None:
+        """Until the first text or call the limit is that of the first byte, whatever came."""
+        for speaker in SPEAKERS:
+            frames = speaker.frames([("think", ["Hm"], "s"), ("text", ["Hey"])])
+            text = next(n for n, each in enumerate(frames) if b'"Hey"' in each)
+            for count, first, limit in ((1, 0.3, 0.3), (text, 0.3, 0.3), (text + 1, 9, 0.05)):
+
+                async def stops(peer: Side, sent: bytes = b"".join(frames[:count])) -> None:
+                    await peer.send(CHUNKED + chunk(sent))
+                    await peer.gone()
+
+                with self.subTest(speaker.api, frames=count):
+                    async with serving(stops) as server:
+                        source = provider(server.url, api=speaker.api)
+                        api = cast(OpenAIAPI, APIS[speaker.api](source, self.client))
+                        limits = {"first_byte_timeout": first, "idle_timeout": 0.05}
+                        events = await self.collect(api, **limits)
+                    self.assertIn(f" for {limit} s", events[-1]["message"])
 
     async def test_an_answer_without_end(self) -> None:
         client = Client(max_response=1_000_000)

@@ -63,6 +63,9 @@ class Contents(unittest.TestCase):
             ([{"type": "text", "text": ""}], []),
             ([{"image_url": {"url": 5}}], [("text", "[None: this model cannot be given it]")]),
             ([{"type": "file", "file": {"file_data": "d"}}], [("file", ("d", "file"))]),
+            ([{"image_url": "u"}], [("image", ("u", "auto"))]),
+            ([{"image_url": {"url": "u", "detail": "low"}}], [("image", ("u", "low"))]),
+            ([{"image_url": {"url": "u", "detail": [5]}}], [("image", ("u", "auto"))]),
         ]
         for content, wanted in cases:
             with self.subTest(content):

@@ -117,7 +117,7 @@ class Items(unittest.TestCase):
     def test_parts(self) -> None:
         content = [
             {"type": "text", "text": "look"},
-            {"type": "image_url", "image_url": {"url": PIXEL}},
+            {"type": "image_url", "image_url": {"url": PIXEL, "detail": "low"}},
             {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:x;base64,AA=="}},
             {"type": "input_audio", "input_audio": {}},
         ]
@@ -126,7 +126,7 @@ class Items(unittest.TestCase):
             item["content"][:3],
             [
                 {"type": "input_text", "text": "look"},
-                {"type": "input_image", "image_url": PIXEL, "detail": "auto"},
+                {"type": "input_image", "image_url": PIXEL, "detail": "low"},
                 {"type": "input_file", "filename": "a.pdf", "file_data": "data:x;base64,AA=="},
             ],
         )
