@@ -12,13 +12,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..json_types import Event, Json, Message
+from ..json_types import Json, Message
 from ..session.media import plain_text
 from ..strict_json import dumps
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content, of_data_url
-from .decoder import Delta, StreamDecoder, inner, reason, string
-from .failure import from_chunk
+from .decoder import Delta, StreamDecoder, inner, objects, string
 from .http_model import RemoteAPI
 from .tool_call_assembler import PartialCall, opaque
 from .vendors import Provider
@@ -33,13 +32,8 @@ from .vendors import Provider
 
 FIELD = "thinking_blocks"  # reasoning.field
 
-REASONS = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "refusal": "content_filter",
-}
+# Kinds of blocks that are kept, and the members with a text that are kept of each.
+_KEPT = {"text": (), "thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
 
 
 @dataclass
@@ -49,7 +43,6 @@ class Block:
     start   the block as it was begun
     began   characters of the answer before it
     item    what is kept of it, to send back
-    given   a call's input in the start, unless deltas come
     pieces  of the input of a search
     """
 
@@ -57,7 +50,6 @@ class Block:
     began: int
     item: Json = field(default_factory=dict)
     call: PartialCall | None = None
-    given: str = ""
     pieces: list[str] = field(default_factory=list)
     stopped: bool = False
 
@@ -65,18 +57,20 @@ class Block:
 class AnthropicDecoder(StreamDecoder):
     """Decoder of the Messages API. See StreamDecoder for the arguments."""
 
+    reasons = {
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "refusal": "content_filter",
+    }
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._blocks: dict[int | None, Block] = {}  # the last one at each index
 
-    def feed(self, chunk: Any) -> list[Event]:
-        """See StreamDecoder."""
-        self._out = []
-        kind = chunk.get("type") if isinstance(chunk, dict) else None
-        if not isinstance(kind, str) or kind == "error" or "error" in chunk:
-            if failure := from_chunk(chunk, self._provider.name, self._provider.key):
-                raise failure
-        index = chunk.get("index")
+    def _read(self, chunk: dict[str, Any]) -> None:
+        kind, index = chunk.get("type"), chunk.get("index")
         index = index if isinstance(index, int) else None
         if kind == "message_start":
             self._check_same(inner(chunk, "message"))
@@ -88,26 +82,16 @@ class AnthropicDecoder(StreamDecoder):
         elif kind == "content_block_stop":
             self._stop(index)
         elif kind == "message_delta":
-            self._take_usage(chunk.get("usage"))
-            self._take_stop_reason(inner(chunk, "delta"))
+            self._end(chunk.get("usage"), inner(chunk, "delta"))
         elif kind == "message_stop":
-            self.done()
-        return self._timing_events()
+            self.ended = True
 
-    def feed_document(self, document: Any) -> list[Event] | None:
-        """See StreamDecoder."""
-        content = document.get("content") if isinstance(document, dict) else None
-        if not isinstance(content, list):
-            return None
-        self._out = []
-        for index, block in enumerate(content):
-            if isinstance(block, dict):
-                self._start(index, block)
-                self._stop(index)
-        self._take_usage(document.get("usage"))
-        self._take_stop_reason(document)
-        self.done()
-        return self._timing_events()
+    def _read_document(self, document: dict[str, Any]) -> bool:
+        for index, block in enumerate(objects(document.get("content"))):
+            self._start(index, block)
+            self._stop(index)
+        self._end(document.get("usage"), document)
+        return isinstance(document.get("content"), list)
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
         """See StreamDecoder."""
@@ -126,30 +110,28 @@ class AnthropicDecoder(StreamDecoder):
             if last.start == start:
                 return  # told twice
             self._stop(index)
-        kind, block = start.get("type"), Block(start, self._said.tell())
+        kind, block = string(start.get("type")), Block(start, self._said.tell())
         self._blocks[index] = block
-        if kind == "text":
-            self._keep(block.item)  # empty until it is cited
+        if kind in _KEPT:
+            if kind != "text":  # a text is empty until it is cited
+                block.item |= {"type": kind}
+            block.item |= {name: string(start.get(name)) for name in _KEPT[kind]}
+            self._keep(block.item)
             self._scan(string(start.get("text")))
-            for each in _list(start.get("citations")):
+            for each in objects(start.get("citations")):
                 self._cite(block, each)
+            if kind == "thinking":
+                self._new_thought()
+                self._think(block.item["thinking"], FIELD)
         elif kind == provider_search.USE and isinstance(start.get("input", {}), dict):
             block.item |= provider_search.kept_block(start)
             self._keep(block.item)
-        elif provider_search.is_result(string(kind)):
+        elif provider_search.is_result(kind):
             self._keep(provider_search.kept_block(start))
-        elif kind == "thinking":
-            block.item |= {"type": "thinking", "thinking": "", "signature": ""}
-            self._keep(block.item)
-            self._new_thought()
-            self._add(index, {"type": "thinking_delta", "thinking": start.get("thinking")})
-            self._add(index, {"type": "signature_delta", "signature": start.get("signature")})
-        elif kind == "redacted_thinking":
-            self._keep({"type": "redacted_thinking", "data": string(start.get("data"))})
         elif kind == "tool_use":
             block.call = self._begin_call(string(start.get("name")), string(start.get("id")))
-            block.given = dumps(opaque(start["input"])) if start.get("input") else ""
-        elif isinstance(kind, str) and not self._take_media("file", start):
+            block.call.blank = dumps(opaque(start["input"])) if start.get("input") else ""
+        elif kind and not self._take_media("file", start):
             self._untaken.add(kind)
 
     def _add(self, index: int | None, delta: dict[str, Any]) -> None:
@@ -168,7 +150,6 @@ class AnthropicDecoder(StreamDecoder):
         elif kind == "input_json_delta" and block.call is None:
             block.pieces.append(string(delta.get("partial_json")))
         elif kind == "input_json_delta" and block.call:
-            block.given = ""
             self._out += self._calls.add(block.call, string(delta.get("partial_json")))
 
     def _cite(self, block: Block, citation: Any) -> None:
@@ -189,32 +170,16 @@ class AnthropicDecoder(StreamDecoder):
             for each in cited:
                 self._citations.add(each, block.began, end)
         if block.call:
-            self._out += self._calls.add(block.call, block.given)
             self._out += self._calls.close(block.call)
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _take_stop_reason(self, delta: dict[str, Any]) -> None:
-        self._finish = reason(delta.get("stop_reason"), REASONS) or self._finish
+    def _end(self, usage: Any, delta: dict[str, Any]) -> None:
+        self._take_usage(usage)
+        self._take_finish(delta.get("stop_reason"))
         why = string(inner(delta, "stop_details").get("explanation"))
         if self._finish == "content_filter" and why and not self._said.tell():
             self._scan(why)  # without a text a refusal would look like an error
-
-    def _end_text(self, cut: bool) -> None:
-        for block in self._blocks.values():
-            if block.call and not block.stopped:
-                self._out += self._calls.add(block.call, block.given)
-        super()._end_text(cut)
-
-    def _take_usage(self, raw: Any) -> None:
-        """Merge usage: later counts replace earlier ones, absent and null ones do not."""
-        if isinstance(raw, dict):
-            known = {name: count for name, count in raw.items() if count is not None}
-            self._usage = (self._usage or {}) | known
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 # -- anthropic ------------------------------------------------------------------------------------

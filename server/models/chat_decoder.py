@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from ..json_types import Event
 from ..session.media import kind_of, wave
-from ..strict_json import browser_safe
-from . import Options
-from .decoder import Delta, Rescue, Scanner, StreamDecoder, string
-from .failure import from_chunk
+from .decoder import Delta, StreamDecoder, objects, string
 from .tool_call_assembler import is_structure
 from .vendors import Provider
 
@@ -126,15 +122,8 @@ MEMBERS |= {*MADE, "audio"}
 class Decoder(StreamDecoder):
     """Decoder of Chat Completions. See StreamDecoder for the arguments."""
 
-    def __init__(
-        self,
-        provider: Provider,
-        options: Options,
-        restore: Callable[[str], str] = str,
-        scanner: Scanner | None = None,
-        rescue: Rescue = lambda text: (),
-    ) -> None:
-        super().__init__(provider, options, restore, scanner, rescue)
+    def __init__(self, provider: Provider, *arguments: Any, **more: Any) -> None:
+        super().__init__(provider, *arguments, **more)
         self._tags = ThinkTags(provider.preset.implicit_think) if _has_tags(provider) else None
         self._thoughts: list[str] = []  # with implicit_think: they may turn out to be the answer
         self._snapshot = ""  # with cumulative: text of reasoning_details so far
@@ -142,40 +131,24 @@ class Decoder(StreamDecoder):
         self._members: dict[str, Any] = {}  # of the message, that are the provider's own
         self._sound: list[str] = []  # pieces, in base64 each
 
-    def feed(self, chunk: Any) -> list[Event]:
-        """See StreamDecoder."""
-        self._out = []
-        if not isinstance(chunk, dict) or not chunk.get("choices") or "error" in chunk:
-            if failure := from_chunk(chunk, self._provider.name, self._provider.key):
-                raise failure
-        elif "base_resp" in chunk and (
-            failure := from_chunk(chunk, self._provider.name, self._provider.key)
-        ):
-            raise failure
-        if raw := chunk.get("usage"):
-            self._take_usage(raw)
-        if cited := chunk.get("search_results") or chunk.get("citations"):  # Perplexity
-            self._citations.add_annotations(cited)
-        choices = chunk.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict):
-                self._read_choice(choice)
-        return self._timing_events()
+    def _read(self, chunk: dict[str, Any]) -> None:
+        if "base_resp" in chunk:
+            self._check(chunk)
+        self._take_usage(chunk.get("usage"))
+        # Perplexity has its sources here.
+        self._citations.add_annotations(chunk.get("search_results") or chunk.get("citations"))
+        for choice in objects(chunk.get("choices")):
+            self._read_choice(choice)
 
-    def feed_document(self, document: Any) -> list[Event] | None:
-        """See StreamDecoder."""
-        if not isinstance(document, dict) or not document.get("choices"):
-            return None
-        choices = document["choices"] if isinstance(document["choices"], list) else []
+    def _read_document(self, document: dict[str, Any]) -> bool:
         # Perplexity's whole answers have a `delta`, too, which is empty.
         whole = [
             {**each, "delta": each["message"]} if isinstance(each.get("message"), dict) else each
-            for each in choices
-            if isinstance(each, dict)
+            for each in objects(document.get("choices"))
         ]
-        events = self.feed({**document, "choices": whole})
-        self.done()
-        return events
+        if document.get("choices"):
+            self.feed({**document, "choices": whole})
+        return bool(document.get("choices"))
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
         """See StreamDecoder."""
@@ -200,37 +173,30 @@ class Decoder(StreamDecoder):
         elif index is not None and index != self._choice:
             return  # a second choice, which was not requested
         if wrong := choice.get("error"):  # OpenRouter
-            if failure := from_chunk({"error": wrong}, self._provider.name, self._provider.key):
-                raise failure
+            self._check({"error": wrong})
         delta = choice.get("delta")
         if not delta and not self._received and not self._calls.all:
             # MiniMax repeats the whole answer in its last chunk's `message`.
             delta = choice.get("message")
         if isinstance(delta, dict):
             self._read_delta(delta)
-        if isinstance(reason := choice.get("finish_reason"), str) and reason:
-            # Gemini's own reasons in capitals, through gateways (qwen-code issue 9884)
-            self._finish = str(browser_safe(reason.lower() if reason.isupper() else reason))
-        if raw := choice.get("usage"):  # Moonshot
-            self._take_usage(raw)
+        self._take_finish(choice.get("finish_reason"))
+        self._take_usage(choice.get("usage"))  # Moonshot
 
     def _read_delta(self, delta: dict[str, Any]) -> None:
         if len(delta) > 1 or "content" not in delta:
             self._read_reasoning(delta)
         content = delta.get("content")
-        if isinstance(content, str):
-            if content:
-                self._content(content)
+        if content and isinstance(content, str):
+            self._content(content)
         elif isinstance(content, list):
             self._read_parts(content)
         if len(delta) > 1 or content is None:
             self._read_rarer(delta)
 
     def _read_rarer(self, delta: dict[str, Any]) -> None:
-        if annotations := delta.get("annotations"):
-            self._citations.add_annotations(annotations)
-        if isinstance(refusal := delta.get("refusal"), str) and refusal:
-            self._content(refusal)
+        self._citations.add_annotations(delta.get("annotations"))
+        self._content(string(delta.get("refusal")))
         calls = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if not calls and isinstance(legacy, dict) and any(legacy.values()):
@@ -257,10 +223,7 @@ class Decoder(StreamDecoder):
     def _take_details(self, details: Any) -> str:
         """Keep reasoning_details to send back unchanged, and return their readable text."""
         fresh = ""
-        for item in details if isinstance(details, list) else ():
-            if not isinstance(item, dict):
-                continue
-            item = dict(item)
+        for item in map(dict, objects(details)):
             for key in ("text", "summary"):
                 if isinstance(text := item.get(key), str) and text:
                     item[key] = self._only_new(text)
@@ -313,9 +276,8 @@ class Decoder(StreamDecoder):
             elif isinstance(part, dict):
                 inner = part.get("thinking")
                 if inner is not None:
-                    for piece in inner if isinstance(inner, list) else [{"text": inner}]:
-                        if isinstance(piece, dict) and isinstance(piece.get("text"), str):
-                            self._think(piece["text"], PARTS)
+                    for piece in objects(inner if isinstance(inner, list) else [{"text": inner}]):
+                        self._think(string(piece.get("text")), PARTS)
                 elif isinstance(text := part.get("text"), str):
                     self._content(text)
                 elif part and not self._take_media("file", part):
@@ -330,7 +292,7 @@ class Decoder(StreamDecoder):
 
     def _end_text(self, cut: bool) -> None:
         members = self._calls.limit_sizes(self._members).items()
-        self._details += [{"member": name, "value": value} for name, value in members]
+        self._details += ({"member": name, "value": value} for name, value in members)
         self._end_thought()
         if self._tags is not None:
             for is_thought, piece in self._tags.end():

@@ -11,7 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from ..http.sse import Decoder as EventStream
 from ..http.sse import Event as ServerEvent
@@ -40,6 +40,7 @@ from .vendors import Provider
 # Converts the provider's last usage object to the session's names and prices it. Money is in
 # millionths of the currency unit, as integers: sums of floats drift from the amount paid.
 
+_CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 _BYTES_PER_TOKEN = 4  # off by 20-26 % for mixed text; estimates are marked as such
 
 
@@ -51,6 +52,8 @@ def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage
     `cache_write_tokens` where reported; an estimate has `estimated`.
     """
     raw = raw or {}
+    asked = inner(raw, "prompt_tokens_details", "input_tokens_details")
+    answered = inner(raw, "completion_tokens_details", "output_tokens_details")
     prompt = _count(raw, "prompt_tokens", "input_tokens")
     completion = _count(raw, "completion_tokens", "output_tokens")
     total = _count(raw, "total_tokens")
@@ -69,44 +72,24 @@ def read_usage(raw: Mapping[str, Any] | None, sent: int, received: int) -> Usage
         completion = max((total or 0) - prompt, 0) if prompt is not None else 0
     if prompt is None:
         prompt = max((total or 0) - completion, 0)
-    inside = inner(raw, "prompt_tokens_details", "input_tokens_details")
+    reasoning = _count(answered, "reasoning_tokens", "thinking_tokens")
     missing = 0 if total is None else total - prompt - completion
     if missing > 0 and hit is written is None:
-        heard = min(_count(inside, "audio_tokens") or 0, missing)  # Mistral counts sound apart
+        heard = min(_count(asked, "audio_tokens") or 0, missing)  # Mistral counts sound apart
         prompt += heard
-        completion += _uncounted_output(raw, missing - heard)
-    usage: Usage = {
+        # xAI and Gemini count reasoning, which is billed as output, beside the completion.
+        completion += min(missing - heard, missing if reasoning is None else reasoning)
+    # DeepSeek and Moonshot have their cached tokens at the top level.
+    cached = _count({**raw, **asked}, "cached_tokens", *_CACHED)
+    written = _count(asked, "cache_write_tokens") if written is None else written
+    more = {"reasoning_tokens": reasoning, "cached_tokens": cached}
+    more["cache_write_tokens"] = written or None
+    usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": min(prompt + completion, LARGEST_COUNT) if total is None else total,
     }
-    reasoning = _reasoning_tokens(raw)
-    cached = _count(inside, "cached_tokens")
-    if cached is None:  # DeepSeek and Moonshot have it at the top level
-        cached = hit if hit is not None else _count(raw, "prompt_cache_hit_tokens", "cached_tokens")
-    if written is None:
-        written = _count(inside, "cache_write_tokens")
-    if reasoning is not None:
-        usage["reasoning_tokens"] = reasoning
-    if cached is not None:
-        usage["cached_tokens"] = cached
-    if written:
-        usage["cache_write_tokens"] = written
-    return usage
-
-
-def _reasoning_tokens(raw: Mapping[str, Any]) -> int | None:
-    answer = inner(raw, "completion_tokens_details", "output_tokens_details")
-    return _count(answer, "reasoning_tokens", "thinking_tokens")
-
-
-def _uncounted_output(raw: Mapping[str, Any], missing: int) -> int:
-    """Return the output tokens that are in the total, but not in prompt or completion.
-
-    xAI and Gemini count reasoning, which is billed as output, beside the completion.
-    """
-    thought = _reasoning_tokens(raw)
-    return missing if thought is None else min(missing, thought)
+    return cast(Usage, usage | {name: count for name, count in more.items() if count is not None})
 
 
 def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
@@ -132,6 +115,11 @@ def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
 def inner(raw: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     """Return the first of these members that is an object, {} if none is."""
     return next((raw[key] for key in keys if isinstance(raw.get(key), dict)), {})
+
+
+def objects(raw: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list, [] for anything else."""
+    return [each for each in raw if isinstance(each, dict)] if isinstance(raw, list) else []
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int | None:
@@ -201,6 +189,8 @@ class StreamDecoder(ABC):
     while it streams, `rescue` in the whole text at the end.
     """
 
+    reasons: ClassVar[Mapping[str, str]] = {}  # finish reasons as Chat Completions has them
+
     def __init__(
         self,
         provider: Provider,
@@ -237,16 +227,36 @@ class StreamDecoder(ABC):
 
     # -- called by the stream reader --------------------------------------------------------------
 
-    @abstractmethod
     def feed(self, chunk: Any) -> list[Event]:
         """Return the events of one chunk. Raises Failure if the chunk announces one."""
+        self._out = []
+        kind = chunk.get("type") if isinstance(chunk, dict) else None
+        if kind == "error" and "error" not in chunk:
+            chunk = {"error": chunk}
+        known = isinstance(kind, str) or (isinstance(chunk, dict) and chunk.get("choices"))
+        if not known or "error" in chunk:
+            self._check(chunk)
+        self._read(chunk)
+        return self._timing_events()
 
-    @abstractmethod
     def feed_document(self, document: Any) -> list[Event] | None:
         """Return the events of an unstreamed answer, None if the document is none.
 
         Raises Failure.
         """
+        self._out = []
+        if not isinstance(document, dict) or not self._read_document(document):
+            return None
+        self.ended = True
+        return self._timing_events()
+
+    @abstractmethod
+    def _read(self, chunk: dict[str, Any]) -> None:
+        """Read a chunk of the API. Raises Failure."""
+
+    @abstractmethod
+    def _read_document(self, document: dict[str, Any]) -> bool:
+        """Read an unstreamed answer; return False if the document is none. Raises Failure."""
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
         """Return the text of a chunk that carries nothing else, None for any other chunk."""
@@ -257,10 +267,6 @@ class StreamDecoder(ABC):
         self._out = []
         take(text)
         return self._timing_events()
-
-    def done(self) -> None:
-        """End the answer: nothing follows."""
-        self.ended = True
 
     @property
     def is_finished(self) -> bool:
@@ -385,6 +391,11 @@ class StreamDecoder(ABC):
         self._received += _size(text)
         self._out.append(think_delta(self._span_id(), text))
 
+    def _check(self, chunk: Any) -> None:
+        """Raise the Failure that a chunk announces, if it announces one."""
+        if failure := from_chunk(chunk, self._provider.name, self._provider.key):
+            raise failure
+
     def _check_same(self, answer: Mapping[str, Any]) -> None:
         """Raise Failure at the start of another answer in one stream: a gateway has begun anew."""
         name = string(answer.get("id"))
@@ -436,8 +447,17 @@ class StreamDecoder(ABC):
             item["name"] = f"{item['name']}-{number}.{media.AUDIO.get(kind, kind.split('/')[1])}"
 
     def _take_usage(self, raw: Any) -> None:
+        """Merge usage: later counts replace earlier ones, absent and null ones do not."""
         if isinstance(raw, dict):
-            self._usage = raw
+            known = {name: count for name, count in raw.items() if count is not None}
+            self._usage = (self._usage or {}) | known
+
+    def _take_finish(self, raw: Any) -> None:
+        """Keep a finish reason, in the words of Chat Completions where the API has others."""
+        if isinstance(raw, str) and raw:
+            # Gemini's own reasons in capitals, through gateways (qwen-code issue 9884)
+            word = raw.lower() if raw.isupper() else raw
+            self._finish = self.reasons.get(word) or str(browser_safe(word))
 
     # -- text -------------------------------------------------------------------------------------
 
@@ -509,11 +529,6 @@ class StreamDecoder(ABC):
         return used
 
 
-def reason(raw: Any, names: Mapping[str, str]) -> str | None:
-    """Return the finish reason as `names` maps it, else as it came; None if absent."""
-    return names.get(raw) or str(browser_safe(raw)) if isinstance(raw, str) and raw else None
-
-
 def string(raw: Any) -> str:
     """Return `raw` if it is a string, else ""."""
     return raw if isinstance(raw, str) else ""
@@ -538,8 +553,7 @@ class StreamReader:
     """Parser of one answer, which feeds `decoder`. `provider` is named in failures."""
 
     def __init__(self, decoder: StreamDecoder, provider: Provider) -> None:
-        self.ended = False  # True: later data is ignored
-        self._decoder = decoder
+        self.decoder = decoder
         self._provider = provider
         self._stream = EventStream()
         self._document: bytearray | None = None
@@ -576,28 +590,27 @@ class StreamReader:
         """
         if self._document is not None:
             yield from self._whole(bytes(self._document))
-        elif not self.ended:
+        elif not self.decoder.ended:
             # Some servers leave out the last blank line; an event that was cut off is ignored.
             yield from self._read([each for each in self._stream.end() if _is_whole(each.data)])
-        yield from self._decoder.finish(sent)
+        yield from self.decoder.finish(sent)
 
     def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
         for item in found:
             if text := self._template.text(item.data):
-                yield from self._decoder.feed_text(self._template.take, text)
+                yield from self.decoder.feed_text(self._template.take, text)
                 continue
             data = item.data.strip()
             if data == "[DONE]":
-                self._decoder.done()
+                self.decoder.ended = True
             elif data:
                 chunk = self._parse(data)
                 if item.event == "error" and isinstance(chunk, dict) and "error" not in chunk:
                     chunk = {"error": chunk}
-                events = self._decoder.feed(chunk)
+                events = self.decoder.feed(chunk)
                 yield from events
-                self._template.learn(item.data, chunk, events, self._decoder)
-            if self._decoder.ended:
-                self.ended = True
+                self._template.learn(item.data, chunk, events, self.decoder)
+            if self.decoder.ended:
                 break
 
     def _parse(self, data: str) -> Any:
@@ -617,7 +630,7 @@ class StreamReader:
         except (ValueError, RecursionError):
             said = read_error(body[:MAX_ERROR_BODY], key) + (MISLED if body[:1] == b"<" else "")
             raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
-        events = self._decoder.feed_document(value)
+        events = self.decoder.feed_document(value)
         if events is None:
             failure = from_chunk(value, name, key)
             said = read_error(body[:MAX_ERROR_BODY], key)

@@ -218,7 +218,7 @@ class RemoteAPI(BaseAPI):
                             hidden = False
                             response.limit_idle(self._idle(call.options))
                         yield event
-                    if reader.ended:
+                    if answer.ended:
                         response.release()
                         break
                     if news and answer.is_finished:

@@ -9,14 +9,15 @@ back encrypted and in place.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..json_types import Event, Json, Message
+from ..json_types import Json, Message
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content
-from .decoder import StreamDecoder, inner, reason, string
-from .failure import Failure, from_chunk
+from .decoder import StreamDecoder, inner, objects, string
+from .failure import Failure
 from .http_model import RemoteAPI
 from .provider_search import CALL
 from .tool_call_assembler import PartialCall
@@ -32,22 +33,16 @@ from .vendors import Provider
 # kinds are ignored.
 
 SUMMARY, TEXT = "reasoning_summary", "reasoning_text"  # reasoning.field
-REASONS = {"max_output_tokens": "length"}
 
-# Events with a piece of text: the kind of part. Below, those with all of it: kind and member.
-_DELTAS = {
-    "response.output_text.delta": "text",
-    "response.refusal.delta": "text",
-    "response.reasoning_summary_text.delta": SUMMARY,
-    "response.reasoning_text.delta": TEXT,
-    "response.function_call_arguments.delta": "arguments",
-}
-_WHOLE = {
-    "response.output_text.done": ("text", "text"),
-    "response.refusal.done": ("text", "refusal"),
-    "response.reasoning_summary_text.done": (SUMMARY, "text"),
-    "response.reasoning_text.done": (TEXT, "text"),
-    "response.function_call_arguments.done": ("arguments", "arguments"),
+# Types of events and of parts: the kind of text, and the member that has all of it.
+_TEXTS = {
+    "output_text": ("text", "text"),
+    "refusal": ("text", "refusal"),
+    "reasoning_summary_text": (SUMMARY, "text"),
+    "summary_text": (SUMMARY, "text"),
+    "reasoning_text": (TEXT, "text"),
+    "function_call_arguments": ("arguments", "arguments"),
+    "function_call": ("arguments", "arguments"),
 }
 # Members that are kept of an item, if it has the first two.
 _KEPT = {
@@ -76,45 +71,33 @@ class OutputItem:
 class ResponsesDecoder(StreamDecoder):
     """Decoder of the Responses API. See StreamDecoder for the arguments."""
 
+    reasons = {"max_output_tokens": "length"}
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._items: dict[Place, OutputItem] = {}
         self._latest: Place = None  # of the item that was begun last
 
-    def feed(self, chunk: Any) -> list[Event]:
-        """See StreamDecoder."""
-        self._out = []
-        kind = chunk.get("type") if isinstance(chunk, dict) else None
-        if kind == "error" and "error" not in chunk:
-            raise self._failure(chunk)
-        if not isinstance(kind, str) or chunk.get("error"):
-            if failure := from_chunk(chunk, self._provider.name, self._provider.key):
-                raise failure
-            return []
+    def _read(self, chunk: dict[str, Any]) -> None:
+        kind, item = string(chunk.get("type")), inner(chunk, "item")
+        name, _, how = kind.removeprefix("response.").rpartition(".")
         if kind == "response.created":
             self._check_same(inner(chunk, "response"))
         elif kind in _ENDS:
             self._end(inner(chunk, "response"), failed=kind == "response.failed")
         elif kind == "response.output_item.added":
-            item = inner(chunk, "item")
             self._begin(_place(chunk, item) or self._new_place(), item)
         elif kind == "response.output_item.done":
-            item = inner(chunk, "item")
             self._item(_place(chunk, item) or self._open_place(), item)
-        elif kind in _DELTAS:
-            self._piece(chunk, _DELTAS[kind], chunk.get("delta"))
-        elif kind in _WHOLE:
-            which, name = _WHOLE[kind]
-            self._piece(chunk, which, chunk.get(name), whole=True)
-        return self._timing_events()
+        elif name in _TEXTS and how in ("delta", "done"):
+            which, member = _TEXTS[name]
+            text = chunk.get(member if how == "done" else "delta")
+            self._piece(chunk, which, text, whole=how == "done")
 
-    def feed_document(self, document: Any) -> list[Event] | None:
-        """See StreamDecoder."""
-        if not isinstance(document, dict) or not isinstance(document.get("output"), list):
-            return None
-        self._out = []
-        self._end(document)
-        return self._timing_events()
+    def _read_document(self, document: dict[str, Any]) -> bool:
+        if found := isinstance(document.get("output"), list):
+            self._end(document)
+        return found
 
     # -- items ------------------------------------------------------------------------------------
 
@@ -174,18 +157,17 @@ class ResponsesDecoder(StreamDecoder):
         known.whole = True
         if known.unread and self._take_media("image", item):
             known.unread = ""
-        streamed = Counter(kind for kind, _ in known.parts)
-        for kind, number, text in _parts(item):
-            if number >= streamed[kind]:  # not by index: Bedrock counts other kinds in its deltas
+        streamed, start = Counter(kind for kind, _ in known.parts), known.start
+        for kind, text, cited in _parts(item):
+            streamed[kind] -= 1  # not by index: Bedrock counts other kinds in its deltas
+            if streamed[kind] < 0:
                 if kind in (SUMMARY, TEXT):
                     self._new_thought()
                 self._put(known, kind, text)
-        if known.call is not None:
-            self._out += self._calls.close(known.call, cut=item.get("status") == "incomplete")
-        start = known.start
-        for text, cited in _cited_parts(item):
             self._citations.add_annotations(cited, start)
             start += len(text)
+        if known.call is not None:
+            self._out += self._calls.close(known.call, cut=item.get("status") == "incomplete")
         names = _KEPT.get(string(item.get("type")), ())
         if all(item.get(name) for name in names[:2]):
             known.kept |= {name: item[name] for name in names if item.get(name) is not None}
@@ -197,7 +179,7 @@ class ResponsesDecoder(StreamDecoder):
         status = response.get("status")
         if failed or status in ("failed", "cancelled") or response.get("error"):
             error = inner(response, "error") or {"message": f"the response is {status}"}
-            raise self._failure(error)
+            self._check({"error": error})
         output, streamed = response.get("output"), bool(self._items)
         if status in ("queued", "in_progress") and not output and not streamed:
             text = f"{self._provider.name} answered before there was an answer ({status}): leave"
@@ -211,39 +193,17 @@ class ResponsesDecoder(StreamDecoder):
         self._untaken |= {item.unread for item in self._items.values() if item.unread}
         why = inner(response, "incomplete_details").get("reason")
         cut = status == "incomplete" or why
-        self._finish = (reason(why, REASONS) or "incomplete") if cut else "stop"
-        self.done()
-
-    def _failure(self, error: dict[str, Any]) -> Failure:
-        found = from_chunk({"error": error}, self._provider.name, self._provider.key)
-        assert found is not None, "an error member is a failure"
-        return found
+        self._finish = "incomplete" if cut else "stop"
+        self._take_finish(why)
+        self.ended = True
 
 
-def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
-    """Return (kind, number among that kind, text) of everything readable in a whole item."""
-    if item.get("type") == "function_call":
-        return [("arguments", 0, string(item.get("arguments")))]
-    if item.get("type") not in ("message", "reasoning"):
-        return []
-    kinds = {"output_text": "text", "refusal": "text"}
-    kinds |= {"summary_text": SUMMARY, "reasoning_text": TEXT}
-    found, count = [], Counter[str]()
-    for member in ("summary", "content"):
-        parts = item.get(member)
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and (kind := string(part.get("type"))) in kinds:
-                text = part.get("refusal" if kind == "refusal" else "text")
-                found.append((kinds[kind], count[kinds[kind]], string(text)))
-                count[kinds[kind]] += 1
-    return found
-
-
-def _cited_parts(item: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return (text, annotations) of each text of a message item."""
-    parts = item.get("content") if item.get("type") == "message" else None
-    found = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return [(string(part.get("text")), part.get("annotations")) for part in found]
+def _parts(item: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield (kind, text, annotations) of everything readable in a whole item."""
+    for part in [item, *objects(item.get("summary")), *objects(item.get("content"))]:
+        kind, member = _TEXTS.get(string(part.get("type")), ("", ""))
+        if kind:
+            yield kind, string(part.get(member)), part.get("annotations")
 
 
 def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:

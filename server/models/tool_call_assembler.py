@@ -65,7 +65,7 @@ class PartialCall:
     provider_ids: dict[str, None] = field(default_factory=dict)  # ids the provider used, in order
     pieces: list[str] = field(default_factory=list)
     size: int = 0
-    blank: str = ""  # a first "{}": no arguments, or a placeholder for those that follow
+    blank: str = ""  # arguments that came first: all of them, or a placeholder for what follows
     opened: bool = False
     closed: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class ToolCallAssembler:
         if half := call.halves.end():
             events.append(tool_args(call.id, half))
         if not call.text_so_far().strip() and (call.blank or not cut):
-            events.append(tool_args(call.id, "{}"))
+            events.append(tool_args(call.id, call.blank or "{}"))
         call.closed = True
         return [*events, tool_end(call.id, self.limit_sizes(call.extra) or None)]
 

@@ -68,7 +68,7 @@ def heard(reader: StreamReader, pieces: list[bytes]) -> Heard:
         for piece in pieces:
             for event in reader.feed(piece):
                 events.append(event)
-            if reader.ended:
+            if reader.decoder.ended:
                 break
         events.extend(reader.finish(SENT))
     except Failure as failure:

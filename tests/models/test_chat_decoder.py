@@ -70,7 +70,7 @@ def read(
         for piece in pieces:
             for event in reader.feed(piece):
                 events.append(event)
-            if reader.ended:
+            if decoder.ended:
                 break
         events.extend(reader.finish(SENT))
     except Failure as failure:
@@ -307,7 +307,7 @@ class Streaming(unittest.TestCase):
         decoder = Decoder(source, options(now_ms=lambda: next(times)))
         decoder.feed(said("a"))
         decoder.feed({"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}})
-        decoder.done()
+        decoder.ended = True
         meta = decoder.finish(SENT)[-1]["metadata"]["yaa"]["meta"]
         self.assertEqual(
             meta,
@@ -383,7 +383,7 @@ class Streaming(unittest.TestCase):
                 call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": ""}}
                 decoder.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
                 decoder.feed({"choices": [{"delta": {}, "finish_reason": reason}]})
-                decoder.done()
+                decoder.ended = True
                 found = [e["delta"] for e in decoder.finish(SENT) if "delta" in e]
                 self.assertEqual("".join(found), arguments)
 
@@ -402,7 +402,7 @@ class Streaming(unittest.TestCase):
         decoder = Decoder(provider(), options())
         delta = {"reasoning_details": [{"a": deep}], "content": "a"}
         decoder.feed({"choices": [{"delta": delta}]})
-        decoder.done()
+        decoder.ended = True
         end = decoder.finish(SENT)[-1]
         self.assertEqual(end["metadata"]["yaa"]["reasoning_details"], [{}])
 
@@ -411,7 +411,7 @@ class Streaming(unittest.TestCase):
         for text in ("a", 2, None, ["b"], "c"):
             detail = {"type": "reasoning.text", "index": 0, "text": text}
             decoder.feed({"choices": [{"delta": {"reasoning_details": [detail], "content": "x"}}]})
-        decoder.done()
+        decoder.ended = True
         end = decoder.finish(SENT)[-1]
         (kept,) = end["metadata"]["yaa"]["reasoning_details"]
         self.assertEqual(kept["type"], "reasoning.text")
@@ -424,7 +424,7 @@ class Streaming(unittest.TestCase):
             name = {"name": "f"} if number == 0 else {}
             part = {"index": 0, "id": f"c{number}", "function": {**name, "arguments": piece}}
             decoder.feed({"choices": [{"delta": {"tool_calls": [part]}}]})
-        decoder.done()
+        decoder.ended = True
         self.assertEqual(
             decoder.finish(SENT)[-1]["metadata"]["yaa"]["meta"]["finish_reason"], "tool_calls"
         )

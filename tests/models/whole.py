@@ -29,10 +29,11 @@ PARTS: list[Part] = [
 def read(api: str, *chunks: bytes, **changes: Any) -> list[Event]:
     """The events of a stream that comes in these pieces."""
     source = provider(api=api, **changes)
-    reader = StreamReader(DECODERS[api](source, options()), source)
+    decoder = DECODERS[api](source, options())
+    reader = StreamReader(decoder, source)
     found: list[Event] = []
     for chunk in chunks:
-        found += () if reader.ended else reader.feed(chunk)
+        found += () if decoder.ended else reader.feed(chunk)
     return [*found, *reader.finish(100)]
 
 
