@@ -65,6 +65,7 @@ class Counting:
         """Return the instructions of one request, by file and function."""
         for _ in range(WARM):
             await send()
+        await asyncio.sleep(PAUSE_S)  # what these leave to do
         os.kill(self.pid, signal.SIGUSR1)
         for _ in range(times):
             await send()
