@@ -23,6 +23,7 @@ from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from ..errors import Problem
@@ -92,9 +93,8 @@ class ConnectionLimit:
                 if len(without) > SPARE:
                     self.begin(without[0])
                     without[0].turn_away()
-                those = f"{self._most_each} connections of one address"
-                those = those if full else f"{self._most} connections"
-                return f"All {those} are taken; try again shortly."
+                limit, whose = (self._most_each, " of one address") if full else (self._most, "")
+                return f"All {limit} connections{whose} are taken; try again shortly."
             self._remove(other)
             other.give_way()
         self._inside.add(one)
@@ -151,6 +151,7 @@ class ConnectionLimit:
         return None
 
 
+@lru_cache(maxsize=1024)  # the same few clients connect again and again
 def network_of(peer: str) -> str:
     """Return the part of an address that a client cannot easily change: IPv4, or an IPv6 /64.
 
@@ -301,7 +302,7 @@ class ServerConnection(asyncio.Protocol):
     def _set_up(self) -> None:
         transport = self._transport
         self.socket = transport.get_extra_info("socket")
-        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        transport.set_write_buffer_limits(high=HIGH_WATER)
         # Private, and the only way to see how much of a TLS connection the kernel has not taken.
         self._raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
         self._server.accounts.take(NOBODY, "memory", self._buffers(TLS_BUFFER), always=True)
@@ -309,8 +310,7 @@ class ServerConnection(asyncio.Protocol):
         self._peer = str(peer[0]).removeprefix("::ffff:") if peer else ""
         self.network = network_of(self._peer)
         limits, now = self._server.limits, self._server.loop.time()
-        self._taken_at = now
-        self._deadline = now + limits.head_timeout_s
+        self._taken_at, self._deadline = now, now + limits.head_timeout_s
         if sys.platform == "linux":  # detect a peer that vanished without closing
             milliseconds = int(min(max(limits.write_timeout_s * 1000, 1), 2**31 - 1))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
@@ -350,7 +350,7 @@ class ServerConnection(asyncio.Protocol):
         self._buffer.data.clear()  # what was given up is freed at once; see _drop_body
         self._buffer.feed_eof()
         self._server.dismiss(self)
-        self._server.accounts.give(NOBODY, "memory", self._buffers(TLS_BUFFER))
+        self._server.accounts.take(NOBODY, "memory", 0, before=self._buffers(TLS_BUFFER))
         self.resume_writing()
         self.behind = True
         self._cancel()

@@ -126,12 +126,14 @@ class Pool:
         """Return how much a person holds."""
         return self.held.get(person, 0)
 
-    def fits(self, person: str, amount: int = 1, terms: Terms | None = None) -> bool:
-        """Return whether a person may take so much."""
+    def fits(
+        self, person: str, amount: int = 1, terms: Terms | None = None, before: int = 0
+    ) -> bool:
+        """Return whether a person may take so much more, on top of `before` for the same thing."""
         most, share, own = terms or self.terms
         held = self.held.get(person, 0)
         free, wanted = most - self.total - amount, held + amount
-        return free >= 0 and wanted <= own and (not held or free >= wanted / share)
+        return free >= 0 and wanted <= own and (held <= before or free >= wanted / share)
 
     def change(self, person: str, amount: int) -> None:
         """Count what a person takes, or gives back (below 0); then whoever waits may take it.
@@ -209,13 +211,11 @@ class Accounts:
 
         Raises Problem if they may not, unless `always`; then nothing has changed.
         """
-        pool, terms = self.pools[what], self.rules.terms(person, what)
-        if before:
-            pool.change(person, -before)
-        fits = always or amount <= before or pool.fits(person, amount, terms)
-        pool.change(person, amount if fits else before)
-        if not fits:
-            raise self.refusal(person, what, amount - before)
+        pool, more, terms = self.pools[what], amount - before, self.rules.terms
+        if more > 0 and not (always or pool.fits(person, more, terms(person, what), before)):
+            raise self.refusal(person, what, more)
+        if more:
+            pool.change(person, more)
 
     def give(self, person: str, what: str, amount: int = 1) -> None:
         """Count that a person gives so much back."""
