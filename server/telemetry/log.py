@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TextIO
 
 from ..runtime.run_id import run_id
 from . import tracing
-from .redact import SHORT, mask, mask_all, mask_values
+from .redact import mask, mask_all, mask_flat, mask_values
 
 # -- log file -------------------------------------------------------------------------------------
 # A file of lines with rotation, safe for several writing processes.
@@ -118,7 +118,6 @@ class RotatingFile:
 # -- log ------------------------------------------------------------------------------------------
 
 LONGEST = 65_536  # characters of a line: masking costs about a millisecond per kilobyte at worst
-_FLAT = (str, int, float, bool, type(None))
 LEVELS = ("debug", "info", "warning", "error")
 DELAY_S = 0.1
 UNFIT = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
@@ -319,8 +318,10 @@ class Line(logging.Formatter):
         """Return the record as one line of text."""
         head = f"{_stamp(record)} {record.levelname} {record.name}"
         marks = "".join(f" {name}={value}" for name, value in _marks_of(record).items())
-        text = safe(_text(record)) if _has_text(record) else _json(mask_all(record.msg))
-        return one_line(f"{head}{marks} {text}")
+        # A text is looked through as a whole, because a secret may be spread over its parts. The
+        # values of a flat object are masked one by one, at a tenth of the cost.
+        shown = None if record.args or record.exc_info else mask_flat(record.msg)
+        return one_line(f"{head}{marks} {safe(_text(record)) if shown is None else _json(shown)}")
 
 
 class JsonLine(logging.Formatter):
@@ -341,22 +342,6 @@ class JsonLine(logging.Formatter):
 
 
 FORMATS = {"text": Line, "json": JsonLine}
-
-
-def _has_text(record: logging.LogRecord) -> bool:
-    """Return whether a record is more than an object of numbers and short texts.
-
-    A text is looked through as a whole, because a secret may be spread over its parts. The values
-    of such an object are masked one by one, at a tenth of the cost.
-    """
-    message = record.msg
-    if not isinstance(message, dict) or record.args or record.exc_info:
-        return True
-    for value in message.values():
-        kind = type(value)
-        if kind not in _FLAT or (kind is str and len(value) > SHORT):
-            return True
-    return False
 
 
 _spaced_json = json.JSONEncoder(ensure_ascii=False, default=str).encode

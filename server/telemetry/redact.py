@@ -53,15 +53,27 @@ def mask_values(value: Any) -> Any:
 
 def mask_all(value: Any) -> Any:
     """Return `mask_values(value)` with `mask` applied to every string in it."""
-    if type(value) is dict and _are_harmless(tuple(value)):  # log lines have the same few keys
-        return {key: _mask_item(item) for key, item in value.items()}
-    return _mask_texts(mask_values(value))
+    shown = mask_flat(value)
+    return _mask_texts(mask_values(value)) if shown is None else shown
 
 
-def _mask_item(value: Any) -> Any:
-    if type(value) is str:
-        return mask(value)
-    return value if type(value) in _NUMBERS else _mask_texts(mask_values(value))
+def mask_flat(value: Any) -> dict[str, Any] | None:
+    """Return `mask_all` of an object of numbers and short texts, None for anything else.
+
+    Most log lines are such objects. An object with a key that may name a secret is none.
+    """
+    if type(value) is not dict or not _are_harmless(tuple(value)):  # they have the same few keys
+        return None
+    shown = {}
+    for key, item in value.items():
+        kind = type(item)
+        if kind is str and len(item) <= SHORT:
+            shown[key] = _mask_short(item)
+        elif kind in _NUMBERS:
+            shown[key] = item
+        else:
+            return None
+    return shown
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +111,7 @@ def _mask_text(text: str) -> str:
         text = _JWT().sub(rf"\1{MASK}", text)
     text = _ADDRESS().sub(_keep_name, _SHAPE().sub(MASK, _PEM().sub(MASK, text)))
     lower = text.lower()
-    if not any(stem in lower for stem in _STEMS):
+    if not any(map(lower.__contains__, _STEMS)):
         return text
     text = _HEADER().sub(rf"\1{MASK}", text)
     text = _LISTED().sub(rf"\1{MASK}", text)
