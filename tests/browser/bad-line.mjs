@@ -25,7 +25,7 @@ await main(async (walk, job) => {
   const told = async (...what) => (await walk.ask(...what)).answer;
   let count = 0;
   /** The fault of the row. @type {any} */ let now = {};
-  let ranOn = false;
+  let [ranOn, goesOn] = [false, false];
 
   /** The page's clock runs faster than ours, so that its limits of seconds are waited for. */
   const hurry = (tab) => tab.evaluateOnNewDocument((speed) => {
@@ -57,6 +57,7 @@ await main(async (walk, job) => {
     found?.click();
     return Boolean(found);
   }, words, css);
+  const isLocked = () => page.evaluate(() => [...document.querySelectorAll("form.composer textarea")].some((one) => one.readOnly || one.disabled));
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   async function until(holds, ms = SETTLE_MS) {
     for (const end = performance.now() + ms; performance.now() < end; await pause(100)) if (await holds()) return true;
@@ -70,6 +71,13 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info() } catch { return null } });
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "light", paused: false }));
   }
+
+  /** Have every call asked about. */
+  const pauseCalls = () => page.evaluate(() => {
+    const { actions } = yaa.use("ui/commands").context();
+    if (actions.pause) actions.pause(true);
+    else actions.set({ paused: true }); // of a page that is older
+  });
 
   async function newSession(folder = "") {
     await page.evaluate(() => document.querySelector("dialog[open]")?.querySelector(".dialog-head button")?.click());
@@ -317,6 +325,7 @@ await main(async (walk, job) => {
         if (posts > 4) fail("false", `sent ${posts} times in ${now.hold * job.speed / 1000} s`);
         const said = await shown();
         if (now.kind === "busy" && (/Connection lost/.test(said) || !/Try again soon/.test(said))) fail("false", "the server is busy, and its words are not shown");
+        if (SILENT.has(now.kind) && now.hold > 1000 && !/Try now/.test(said)) fail("stuck", "nothing can be done about the silence");
         if (now.kind === "stand" && !/Nothing has come/.test(said)) fail("false", "the line stands, and nothing is said of it");
       },
       check: (_, fail) => answered("42")(fail),
@@ -378,7 +387,7 @@ await main(async (walk, job) => {
       over: "POST /session$",
       async begin() {
         await newSession();
-        await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
+        await pauseCalls();
         await walk.send("calc 6*7");
         await page.waitForSelector(".ask:not([hidden])");
       },
@@ -389,11 +398,15 @@ await main(async (walk, job) => {
       over: "GET /health",
       async begin() {
         await newSession();
-        await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
+        await pauseCalls();
         await walk.send("calc 6*7");
         await page.waitForSelector(".ask:not([hidden])");
+        return told("posts");
       },
       act: () => walk.press("Allow once", ".ask button"),
+      async during(before, fail) {
+        if (now.kind === "delay" && !await until(async () => await told("posts") > before)) fail("lost", "the answer is never sent while the server is slow");
+      },
       check: (_, fail) => answered("42")(fail),
     },
     "send while every call asks": {
@@ -404,9 +417,10 @@ await main(async (walk, job) => {
           await openPage();
         }
         await newSession();
-        await page.evaluate(() => yaa.use("ui/commands").context().actions.pause(true));
+        await pauseCalls();
       },
       act: () => now.kind !== "restart" && walk.send("calc 6*7"),
+      during: () => pause(20_000 / job.speed), // until the page has given up, and looked for the server
       async check(_, fail) {
         const isRestart = now.kind === "restart";
         if (isRestart) await walk.send("time");
@@ -438,6 +452,17 @@ await main(async (walk, job) => {
       },
       check: (_, fail) => answered("42")(fail),
     },
+    "open the page and look": {
+      over: "GET /info", begin: () => page.goto("about:blank"),
+      async act() {
+        await page.goto(job.url);
+        await page.waitForSelector(COMPOSER, { visible: true });
+      },
+      async check(_, fail) {
+        const isFound = () => page.evaluate(() => { const { server } = yaa.use("ui/commands").context().app; return server.state().ok && server.info().models.length > 0; });
+        if (!await until(isFound)) fail("stuck", `the server is not asked again: ${(await shown()).slice(-200)}`);
+      },
+    },
     stop: {
       over: "POST /session/stop",
       async begin() {
@@ -445,12 +470,16 @@ await main(async (walk, job) => {
         await walk.send("stream 3000");
         await until(() => page.evaluate(() => (document.querySelector("article.message[data-role=assistant]")?.innerText.length ?? 0) > 100));
       },
-      act: () => page.click("form.composer button.stop"),
-      async during(_, fail) {
+      async act() {
         const text = () => page.evaluate(() => yaa.use("ui/commands").context().app.current.session.messages.at(-1).content?.length);
+        await page.click("form.composer button.stop");
+        await pause(100);
         const before = await text();
         await pause(300);
-        if (await text() !== before) fail("false", "the text goes on");
+        goesOn = await text() !== before;
+      },
+      async during(_, fail) {
+        if (goesOn) fail("false", "the text goes on");
         if (!await until(async () => !/Stopping/.test(await shown()), 12_000 / job.speed)) fail("false", "it is stopping for more than 12 s");
       },
       async check(_, fail) {
@@ -484,6 +513,15 @@ await main(async (walk, job) => {
       async act() {
         await page.waitForSelector(COMPOSER, { visible: true });
         await walk.send("calc 6*7");
+      },
+      async during(_, fail) {
+        const isKept = () => page.evaluate(async () => {
+          const { app } = yaa.use("ui/commands").context();
+          const kept = await app.store.get(app.current.session.id);
+          return kept?.messages.some((one) => one.role === "user") ?? false;
+        });
+        if (!await until(isKept, 2000)) fail("lost", "the message is not stored");
+        if (/Stopped\./.test(await shown())) fail("false", "“Stopped.” is said, and nobody stopped");
       },
     }),
     "send in one of two tabs": tabsRow(async (two) => {
@@ -546,14 +584,17 @@ await main(async (walk, job) => {
     },
     "name a resource": {
       over: "(GET|POST) /mcp/",
-      begin: () => newSession(),
+      begin: async () => (await newSession(), page.waitForSelector(".files-button")), // the list comes with it
       async act() {
         await page.click(COMPOSER);
-        await page.keyboard.type("hello @one");
+        await page.keyboard.type("time @one");
+        rows.late = now.kind === "delay" && now.seconds === 3;
+        if (rows.late) return sendAsItComes(".mention:not([hidden])");
         await pause(50);
         await page.keyboard.press("Enter");
       },
       async check(_, fail) {
+        if (rows.late && !await until(async () => (await session()).messages.length, 2000)) fail("false", "a list that came late took the Enter that was to send");
         if (!(await session()).messages.length) await page.keyboard.press("Enter");
         await answered("")(fail);
         await pause(2000);
@@ -591,6 +632,19 @@ await main(async (walk, job) => {
       },
     };
   }
+
+  /** Press Enter in the same moment in which something is shown. */
+  const sendAsItComes = (css) => page.evaluate((selector) => new Promise((resolve) => {
+    const area = document.activeElement;
+    const seen = new MutationObserver(look);
+    seen.observe(document.body, { childList: true, subtree: true, attributes: true });
+    look();
+    function look() {
+      if (!document.querySelector(selector)) return;
+      seen.disconnect();
+      resolve(area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true })));
+    }
+  }), css);
 
   async function sendIn(tab) {
     await tab.bringToFront();
@@ -697,14 +751,14 @@ await main(async (walk, job) => {
         if (SILENT.has(fault.kind) && !isQuiet && (fault.seconds ?? 9) > 0.3 && !await until(isSaid, silent)) fail("false", "for 6 s nothing is said");
         await pause(Math.max(0, fault.hold - silent));
         await during?.(state, fail);
+        if (await isLocked()) fail("stuck", "the field is locked meanwhile");
         const raw = (await shown()).match(RAW);
         if (raw) fail("false", `raw words: ${raw[0]}`);
         const wrong = (await shown()).match(FALSE);
         if (wrong && action !== "choose a server") fail("false", wrong[0]);
         await told("heal");
         await check(state, fail);
-        const locked = await page.evaluate(() => [...document.querySelectorAll("form.composer textarea")].some((one) => one.readOnly || one.disabled));
-        if (locked) fail("stuck", "the field is locked");
+        if (await isLocked()) fail("stuck", "the field is locked");
         const late = (await shown()).match(RAW);
         if (late && !raw) fail("false", `raw words: ${late[0]}`);
       } catch (error) {

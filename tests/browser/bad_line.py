@@ -42,7 +42,7 @@ ACTIONS = (
     *("open the page, send, its script", "send in one of two tabs", "send and close the tab"),
     *("choose a server", "choose a model", "import", "read a skill", "name a resource"),
     *("send what may run once", "stop before a word", "edit and send again", "answer in words"),
-    "open the page, a late part",
+    *("open the page, a late part", "open the page and look"),
 )
 FAULTS: dict[str, dict[str, Any]] = {
     "delay 0.3 s": {"kind": "delay", "seconds": 0.3},
