@@ -505,6 +505,7 @@ interface Modules {
     isText(bytes: Uint8Array): boolean
     mentionAt(text: string, caret: number): { from: number; typed: string } | null
     mentionOf(path: string): string
+    linkedPath(address: string, known?: readonly string[]): string
     bestMatches(paths: readonly string[], typed: string, most: number): string[]
   }
   'core/csv': { parseTable(text: string, most?: number): { rows: string[][]; columns: number; more: boolean } }

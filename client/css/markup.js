@@ -19,6 +19,16 @@ yaa.define('css/markup', ['ui/dom'], ({ css }) => css`
   .prose :is(sub, sup) { font-size: 0.75em; line-height: 0; }
   .note-ref { font-size: 0.75em; vertical-align: super; line-height: 0; }
   .note-link { border: 0; padding: 0.2em 0.15em; background: none; color: var(--accent); cursor: pointer; font: inherit; text-decoration: underline; }
+  .file-link { border: 0; padding: 0; background: none; color: var(--accent); cursor: pointer; font: inherit; text-align: start; text-decoration: underline; }
+  .file-link > .icon { inline-size: 1em; block-size: 1em; margin-inline-end: 0.25em; vertical-align: -0.1em; }
+  .image-off {
+    display: inline-flex; align-items: center; gap: var(--s2); padding: var(--s1) var(--s3); min-block-size: 2rem;
+    border: 1px dashed var(--edge);
+    border-radius: var(--r1); background: none; font-size: var(--t2); color: var(--ink-2); cursor: pointer;
+    max-inline-size: 100%; text-align: start;
+  }
+  .image-off:hover { background: var(--hover); }
+  .image-off .why { display: block; font-size: var(--t1); color: var(--ink-3); }
   .prose .footnote { font-size: var(--t2); color: var(--ink-2); }
   .footnote .note-label { margin-inline-end: 0.3em; }
 

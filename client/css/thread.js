@@ -143,14 +143,6 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
   }
   .prose .formula.display { overflow-x: auto; overflow-y: hidden; padding-block: 0.15em; }
   .prose img { max-inline-size: 100%; block-size: auto; border-radius: var(--r1); }
-  .image-off {
-    display: inline-flex; align-items: center; gap: var(--s2); padding: var(--s1) var(--s3); min-block-size: 2rem;
-    border: 1px dashed var(--edge);
-    border-radius: var(--r1); background: none; font-size: var(--t2); color: var(--ink-2); cursor: pointer;
-    max-inline-size: 100%; text-align: start;
-  }
-  .image-off:hover { background: var(--hover); }
-  .image-off .why { display: block; font-size: var(--t1); color: var(--ink-3); }
 
   /* code */
   .code {

@@ -60,6 +60,32 @@ await main(async (walk, job) => {
     await walk.shot("03-changes");
   });
 
+  await walk.step("a page that was made is shown, and the panel has its place again", async () => {
+    await order(walk, "Make a page.", "shell", { command: "echo '<h1>Board</h1>' > notes/board.html" }, "It is done: see [the page](./notes/board.html) and [yaa](https://yaa.example/).");
+    await walk.says("It is done");
+    await (await page.waitForSelector(".handed button[aria-label='Open page board.html']", { visible: true })).click();
+    await page.waitForSelector("aside.artifact iframe");
+    await walk.clean("a page beside the thread");
+    await walk.shot("03-page");
+    await walk.press("Close the preview", ".artifact button");
+    await page.waitForSelector("aside.files .files-tabs");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Open page board.html");
+  });
+
+  await walk.step("a link in an answer opens its file", async () => {
+    await page.waitForSelector(".prose a[href='https://yaa.example/']");
+    await page.click(".prose button.file-link");
+    await walk.sees(".file-head .path", "notes/board.html");
+    await walk.press("Open page", ".files-view button");
+    await page.waitForSelector("aside.artifact iframe");
+    await page.keyboard.press("Escape");
+    await walk.sees(".file-head .path", "notes/board.html");
+    await walk.clean("a file that an answer links to");
+    await page.click(".file-head button");
+    await order(walk, "Drop it.", "shell", { command: "rm notes/board.html" });
+    await walk.says("It is done.");
+  });
+
   await walk.step("a change is allowed by the diff that it would make", async () => {
     await order(walk, "Greet the whole world.", "edit_file", { path: "src/app.py", old: 'main():\n    print("hello")', new: 'main():\n    print("hello, world")' });
     await page.waitForSelector(".ask .approval .diff");
@@ -644,11 +670,11 @@ async function openSession(page, id) {
 }
 
 /** Says something, upon which the scripted model calls a tool. */
-async function order(walk, words, tool, args) {
+async function order(walk, words, tool, args, ...done) {
   const said = () => document.querySelectorAll("article.message[data-role=user]").length;
   const before = await walk.page.evaluate(said);
   await walk.page.click(COMPOSER);
-  await walk.ask("order", tool, args);
+  await walk.ask("order", tool, args, ...done);
   await walk.page.keyboard.type(words);
   if (walk.page.viewport()?.hasTouch) await walk.page.click(".composer .send"); // where Enter is a new line
   else await walk.page.keyboard.press("Enter");

@@ -51,6 +51,7 @@ class OrderedModel:
 
     def __init__(self, stack: ExitStack) -> None:
         self.orders: list[tuple[str, Any]] = []
+        self.done = ""
         self.may_answer = threading.Event()
         self.may_answer.set()
         stack.callback(self.may_answer.set)
@@ -87,13 +88,14 @@ class OrderedModel:
         stack.callback(server.shutdown)
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
 
-    def order(self, tool: str, arguments: Any) -> None:
+    def order(self, tool: str, arguments: Any, done: str = "It is done.") -> None:
         self.orders.append((tool, arguments))
+        self.done = done
 
     def answer(self, messages: list[Any]) -> bytes:
         """The events of one answer."""
         called = messages[-1]["role"] == "tool"
-        reason, delta = "stop", {"content": "It is done." if called else "Understood."}
+        reason, delta = "stop", {"content": self.done if called else "Understood."}
         if not called and self.orders:
             name, arguments = self.orders.pop(0)
             self._count += 1

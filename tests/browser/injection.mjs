@@ -70,6 +70,7 @@ const GROWING = [
   ["a", `> [this](https://a.example) is said${MORE}`],
   ["a", `| a | b |\n|---|---|\n| [this](https://a.example) | 1 |\n| 2 ${MORE} |`],
   [".code", `1. run\n\n   \`\`\`sh\n   one\n   tw|||o\n   three\n   \`\`\`\n2. and **so** on`],
+  ["button.file-link", `See [a](./a.txt) and${MORE}`],
   ["button.image-off", `![a](https://a.example/a.png) is a picture${MORE}`],
 ];
 
@@ -85,7 +86,7 @@ await main(async (walk, job) => {
   await walk.step("open", async () => {
     await page.goto(job.url);
     await page.waitForSelector("form.composer textarea", { visible: true });
-    await page.evaluate(() => Promise.all([yaa.load("math"), yaa.load("code")]));
+    await page.evaluate(() => Promise.all(["math", "code", "markup"].map(yaa.load)));
   });
 
   await walk.step("words stay words", async () => {
@@ -137,12 +138,13 @@ await main(async (walk, job) => {
   });
 
   await walk.step("what is there stays while more comes: a link that is pressed or has the focus, a code that is copied", async () => {
-    const lost = await page.evaluate((texts) => {
+    const lost = await page.evaluate(async (texts) => {
       const lost = [];
       for (const [css, text] of texts) {
         const view = yaa.use("ui/markdown-view").markdownView();
         const from = text.indexOf("|||");
         view.update(text.slice(0, from));
+        await yaa.load("markup"); // what it draws is there
         const first = view.el.querySelector(css);
         for (let end = from; end < text.length; end += 3) view.update(text.replace("|||", "").slice(0, end));
         if (!first || !view.el.contains(first)) lost.push(text);

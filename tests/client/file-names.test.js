@@ -40,6 +40,16 @@ test('a path that would not be read as one is put in signs', () => {
   }
 })
 
+test('a link of an answer is a file of the session, or none', () => {
+  const known = ['plot.png', 'out/plot.png', 'my file.txt']
+  const cases = [
+    ['plot.png', 'plot.png'], ['./plot.png', 'plot.png'], ['out/plot.png', 'out/plot.png'], ['/work/out/plot.png', 'out/plot.png'], ['sandbox:/mnt/data/plot.png', 'plot.png'],
+    ['sandbox:/mnt/data/new.csv', 'new.csv'], ['file:///home/me/plot.png', 'plot.png'], ['my%20file.txt', 'my file.txt'], ['100%.txt', '100%.txt'], ['notes.md#part', 'notes.md'],
+    ['文件.md', '文件.md'], ['a:b', ''], ['javascript:alert(1)', ''], ['data:text/html,x', ''], ['http://a.example/plot.png', ''], ['//a.example/plot.png', ''], ['www.example.org', ''], ['#part', ''], ['', ''],
+  ]
+  for (const [address, path] of cases) assert.strictEqual(names.linkedPath(address, known), path, address)
+})
+
 test('some letters find a file, the last part of its path before all', () => {
   const paths = ['docs/main/index.md', 'src/main.js', 'src/domain/list.js', 'README.md', '文档/说明.txt']
   const cases = [['main', 'src/main.js'], ['read', 'README.md'], ['说明', '文档/说明.txt'], ['SRC/m', 'src/main.js'], ['dml', 'src/domain/list.js']]

@@ -87,6 +87,20 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
   const mentionOf = (path) => (PLAIN.test(path) ? path : `\`${path.replaceAll('`', '')}\``)
 
   /**
+   * The path of a file that an answer links to, '' where it is another kind of address. Models write `./plot.png`,
+   * `sandbox:/mnt/data/plot.png` and whole paths, of which the known file at their end is meant.
+   * @param {string} address @param {readonly string[]} [known] the paths of the session's files
+   */
+  function linkedPath(address, known = []) {
+    const [, scheme, path] = /^(?:([a-z][a-z\d+.-]*):)?([^?#]*)/i.exec(address) ?? []
+    if ((scheme && !/^(?:sandbox|file)$/i.test(scheme)) || /^www\./i.test(path) || path.startsWith('//') !== /^file$/i.test(scheme ?? '')) return ''
+    let whole = path
+    try { whole = decodeURIComponent(path) } catch { /* a % that is meant */ }
+    const end = known.filter((one) => `/${whole}`.endsWith(`/${one}`)).sort((a, b) => b.length - a.length)[0]
+    return end ?? whole.replace(/^\/*(?:mnt\/data\/)?(?:\.\/)*/, '')
+  }
+
+  /**
    * The paths that fit best what was typed; the last part of a path counts more.
    * @param {readonly string[]} paths @param {string} typed @param {number} most @returns {string[]}
    */
@@ -97,5 +111,5 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
       .slice(0, most).map(({ path }) => path)
   }
 
-  return { isJunk, visible, hiddenParts, baseName, folderOf, kindOf, pictureType, isText, mentionAt, mentionOf, bestMatches }
+  return { isJunk, visible, hiddenParts, baseName, folderOf, kindOf, pictureType, isText, mentionAt, mentionOf, linkedPath, bestMatches }
 })

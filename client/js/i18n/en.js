@@ -115,8 +115,6 @@ yaa.define('i18n/en', [], () => {
     'code.plain': 'text',
     'copied': 'Copied.',
     'copy.failed': 'The browser did not allow copying.',
-    'image.load': 'Load image from {host}',
-    'image.why': 'Not loaded by itself: its address can tell {host} what is said here.',
     'image.alt': 'Image',
     'task.done': 'done',
     'task.open': 'to do',

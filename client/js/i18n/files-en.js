@@ -106,6 +106,7 @@ yaa.define('i18n/files-en', [], () => (
     'view.save': 'Download',
     'view.mention': 'Mention',
     'view.remove': 'Delete this file',
+    'view.page': 'Open page',
     'view.gone': 'This file is not there.',
     'view.pdf': 'A PDF is not opened here: what is in it could run.',
     'view.binary': 'This is no text.',

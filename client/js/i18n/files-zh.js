@@ -106,6 +106,7 @@ yaa.define('i18n/files-zh', [], () => (
     'view.save': '下载',
     'view.mention': '引用',
     'view.remove': '删除此文件',
+    'view.page': '打开网页',
     'view.gone': '此文件不存在。',
     'view.pdf': '此处不打开 PDF：其中的内容可能会运行。',
     'view.binary': '这不是文本文件。',

@@ -62,6 +62,8 @@ yaa.define('i18n/tools-en', [], () => {
     'attached.saveFile': 'Save {name}',
     'attached.show': 'Show',
     'attached.hide': 'Hide',
+    'attached.open': 'Open page',
+    'attached.openFile': 'Open page {name}',
     'attached.changed': '{size}, changed since',
     'attached.gone': 'Not on this server. Files stay on the server that made them.',
     'attached.failed': 'Could not be fetched: {detail}',

@@ -62,6 +62,8 @@ yaa.define('i18n/tools-zh', [], () => {
     'attached.saveFile': '保存 {name}',
     'attached.show': '显示',
     'attached.hide': '收起',
+    'attached.open': '打开网页',
+    'attached.openFile': '打开网页 {name}',
     'attached.changed': '{size}，之后有改动',
     'attached.gone': '不在这台服务器上。文件留在生成它的服务器上。',
     'attached.failed': '无法取回：{detail}',

@@ -115,8 +115,6 @@ yaa.define('i18n/zh', [], () => {
     'code.plain': '文本',
     'copied': '已复制。',
     'copy.failed': '浏览器不允许复制。',
-    'image.load': '加载来自 {host} 的图片',
-    'image.why': '不会自动加载：图片地址可能向 {host} 泄露这里的内容。',
     'image.alt': '图片',
     'task.done': '已完成',
     'task.open': '待办',

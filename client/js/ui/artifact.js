@@ -71,6 +71,7 @@ yaa.define('ui/artifact', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/dialogs', 'c
       removeEventListener('yaa-beside', yields)
       el.remove()
       attr(root, 'data-artifact', null)
+      if (back) dispatchEvent(new CustomEvent('yaa-beside', { detail: 'back' })) // what gave its place has it again
       if (back && before?.isConnected) before.focus({ preventScroll: true })
     }
 

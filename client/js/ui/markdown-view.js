@@ -4,7 +4,7 @@
 yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/markdown', 'core/markdown-reconcile', 'core/safe-urls'], (
   dom, { t }, { codeBlock }, markdown, { piecesOf, refill }, safeUrls,
 ) => {
-  const { h, attr, fill, fromRight, grow, icon, list } = dom
+  const { h, attr, fill, fromRight, grow, list } = dom
 
   /** @param {(marks: any[]) => void} [cite] without it citations are text */
   function markdownView(cite) {
@@ -129,21 +129,17 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
     return el
   }
 
-  /** An unsafe address stays what it is: words. @param {any} node */
+  /** What is no safe address is words, or a file of the session. @param {any} node */
   function linkOf({ href, title }) {
     const safe = safeUrls.link(href)
-    return safe ? h('a', { href: safe, title: title || safe }) : h('span', { title: href })
+    return safe ? h('a', { href: safe, title: title || safe }) : withMarkup(h('span', { title: href }), { type: 'file', path: href })
   }
 
-  /** A remote image is loaded only when the reader asks: its address could carry words of the session away. @param {any} node */
+  /** A remote image is loaded only when the reader asks (ui/markup): its address could carry words of the session away. @param {any} node */
   function imageOf({ src, title, alt }) {
     const image = safeUrls.image(src)
-    if (!image) return alt || src
-    if (!image.remote) return h('img', { src: image.src, alt: alt ?? '', title: title || undefined, loading: 'lazy' })
-    const words = h('span', null, [alt || t('image.alt'), t('image.load', { host: image.host })].join(' · '), h('span.why', null, t('image.why', { host: image.host })))
-    const onclick = () => yaa.load('images').then(() => yaa.use('ui/remote-image').load(button, image.src, alt))
-    const button = h('button.image-off', { type: 'button', title: image.src, onclick }, icon('image'), words)
-    return button
+    if (image && !image.remote) return h('img', { src: image.src, alt: alt ?? '', title: title || undefined, loading: 'lazy' })
+    return withMarkup(h('span', null, alt || src), { type: image ? 'remote' : 'file', path: src, alt, ...image })
   }
 
   return { markdownView }

@@ -1,6 +1,6 @@
 // What answers have beside plain Markdown: alerts, notes, keys, parts that are opened. Loaded with the first of them.
 
-yaa.define('ui/markup', ['ui/dom', 'ui/i18n', 'i18n/markup', 'css/markup'], ({ h, fill, icon }, { t }) => {
+yaa.define('ui/markup', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/popup', 'core/file-names', 'ui/remote-image', 'i18n/markup', 'css/markup'], ({ h, fill, icon }, { t }, commands, { toast }, { linkedPath, kindOf }, remoteImage) => {
   /** @type {Record<string, string>} */
   const SIGNS = { note: 'alert', tip: 'spark', important: 'alert', warning: 'alert', caution: 'alert' }
 
@@ -16,7 +16,18 @@ yaa.define('ui/markup', ['ui/dom', 'ui/i18n', 'i18n/markup', 'css/markup'], ({ h
     } else if (node.type === 'noteLabel' && node.n) {
       el.className = 'note-label'
       fill(el, h('button.note-link', { type: 'button', 'aria-label': t('note.back', { n: node.n }), onclick: () => go(el, `.note-ref[data-to="${Number(node.n)}"] button`) }, `${node.n}.`))
+    } else if (node.type === 'remote') {
+      remoteImage.offer(el, node)
+    } else if (node.type === 'file' && linkedPath(node.path) && commands.context()) { // a saved page has no files
+      const sign = kindOf(linkedPath(node.path)) === 'image' ? icon('image') : null
+      fill(el, h('button.file-link', { type: 'button', title: t('link.file'), onclick: () => openFile(node.path) }, sign, ...el.childNodes))
     }
+  }
+
+  /** @param {string} address as the answer has it */
+  function openFile(address) {
+    if (commands.context().app.server.info()?.workspace) commands.run('files', address)
+    else toast(t('link.noFiles'), { bad: true })
   }
 
   /** To another place of the same answer. @param {any} from @param {string} css */

@@ -24,11 +24,12 @@ yaa.define('ui/files/file-view', [
     const place = h('div.file-place')
     const save = h('button.button.small', { type: 'button', title: t('view.save'), onclick: keep }, icon('download'), h('span', null, t('view.save')))
     const say = h('button.button.small.ghost', { type: 'button', title: t('view.mention'), onclick: mention }, icon('pencil'), h('span', null, t('view.mention')))
+    const page = h('button.button.small', { type: 'button', hidden: true, onclick: preview }, icon('eye'), h('span', null, t('view.page')))
     const rename = iconButton('tag', t('rename.title'), { onclick: () => actions.rename(shared, path, (/** @type {string} */ next) => show(next)) })
     const remove = iconButton('trash', t('view.remove'), { onclick: async () => { await actions.remove(shared, [path]); back() } })
     const el = h('div.files-view', null,
       h('div.file-head', null, iconButton('left', t('view.back'), { onclick: back }), name, note, h('span.gap'), rename, remove),
-      h('div.files-bar.file-bar', null, h('div.segmented', { role: 'group', 'aria-label': t('view.as') }, ways), h('span.gap'), save, say), place)
+      h('div.files-bar.file-bar', null, h('div.segmented', { role: 'group', 'aria-label': t('view.as') }, ways), h('span.gap'), page, save, say), place)
 
     /** @param {string} [next] @param {{from: string, to: string}} [between] */
     function show(next, between) {
@@ -59,6 +60,7 @@ yaa.define('ui/files/file-view', [
       }
       ways[0].parentElement.hidden = ways.filter((one) => !one.hidden).length < 2
       rename.hidden = remove.hidden = !shared.canWrite()
+      page.hidden = !/\.html?$/i.test(path)
       const key = JSON.stringify([shared.session().id, path, way])
       if (key !== shown) { // nothing of another file stands under this name
         text(note, '')
@@ -150,6 +152,16 @@ yaa.define('ui/files/file-view', [
         h('table', null, h('thead', null, line(head, 'th')), inside))
       if (button) table.append(button)
       return [more ? parts.notice(t('view.rows', { n: count(MOST_ROWS) }), 'ask') : null, table]
+    }
+
+    /** As the page that it is, in a frame without rights; this panel gives it its place. */
+    async function preview() {
+      try {
+        const [blob] = await Promise.all([shared.routes().read(path, { tree: shared.tree() }), yaa.load('artifact')])
+        yaa.use('ui/artifact').show(await blob.text(), 'html')
+      } catch (error) {
+        shared.failed(error)
+      }
     }
 
     async function keep() {

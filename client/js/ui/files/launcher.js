@@ -3,7 +3,7 @@
 
 yaa.define('ui/files/launcher', [
   'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/folder-offer', 'ui/files/mention-menu', 'ui/files/restore-cards', 'ui/files/review-bar', 'core/file-changes', 'core/file-names', 'css/workspace',
-], ({ h, icon, text, attr }, { t, language }, commands, files, { picker, choose }, offers, mentions, cards, { reviewBar }, { changesOf }, { isJunk }) => {
+], ({ h, icon, text, attr }, { t, language }, commands, files, { picker, choose }, offers, mentions, cards, { reviewBar }, { changesOf }, { isJunk, linkedPath }) => {
   /** @param {import('../types').CommandContext} context */
   function start(context) {
     const { app } = context
@@ -57,7 +57,7 @@ yaa.define('ui/files/launcher', [
       panel?.update(state)
     }
 
-    commands.register({ id: 'files', title: 'files.open', icon: 'folder', keys: 'g o', slash: 'files', menu: 'session', when: () => files.isOffered(app), run: (_, path) => open(path) })
+    commands.register({ id: 'files', title: 'files.open', icon: 'folder', keys: 'g o', slash: 'files', menu: 'session', when: () => files.isOffered(app), run: (_, path) => open(path && linkedPath(path, changesOf(app.current.session).files.map((file) => file.path))) })
     app.sessionStore.hooks.push({
       async onStart(entry) {
         const { session } = entry

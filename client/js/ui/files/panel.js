@@ -61,7 +61,14 @@ yaa.define('ui/files/panel', [
       h('div.files-tabs', { role: 'tablist', 'aria-label': t('files.title'), onkeydown: move }, tabs),
       notice, body, uploads.el)
     let chosen = 'tree'
-    addEventListener('yaa-beside', (/** @type {any} */ event) => { if (event.detail !== 'files' && opened) close(false) })
+    /** It gave its place to a page that is looked at for a while. */
+    let yielded = false
+    addEventListener('yaa-beside', (/** @type {any} */ { detail }) => {
+      const back = yielded && detail === 'back'
+      yielded = (opened || yielded) && detail === 'artifact'
+      if (back) open()
+      else if (opened && detail !== 'files') close(false)
+    })
 
     /** Which point is shown. @returns {{tree?: string, past: boolean, behind: boolean}} `behind`: the run that comes next takes the files there */
     function pointOf() {

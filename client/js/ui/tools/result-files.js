@@ -46,7 +46,9 @@ yaa.define('ui/tools/result-files', [
       icon('download'), t('attached.save'))
     const shows = kind === 'text' || (kind === 'picture' && bytes > MAX_PICTURE)
     const show = shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
-    const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: escapeControls(path) }, escapeControls(label)), note, show, save)
+    const isPage = type === 'text/html' && document.querySelector('template[data-group="artifact"]') // a saved page has no frame for it
+    const page = isPage ? h('button.button.small', { type: 'button', 'aria-label': t('attached.openFile', { name: label }), onclick: preview }, icon('eye'), t('attached.open')) : null
+    const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: escapeControls(path) }, escapeControls(label)), note, page, show, save)
     const el = h('li', null, row, place)
     /** @type {Promise<Blob | null> | null} */ let coming = null
     let here = false
@@ -70,6 +72,12 @@ yaa.define('ui/tools/result-files', [
     async function give() {
       const blob = await bring(true)
       if (blob) download.blob(label.split(/[\\/]/).at(-1) || 'file', blob)
+    }
+
+    /** As the page that it is, in a frame without rights. */
+    async function preview() {
+      const [blob] = await Promise.all([bring(true), yaa.load('artifact')])
+      if (blob) yaa.use('ui/artifact').show(await blob.text(), 'html')
     }
 
     async function toggle() {
