@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from .left_out import Left
 from .objects import ObjectStore
-from .trees import IGNORED, Count, Entries, Entry, Place, is_left, load_in_walk
+from .trees import Count, Entries, Entry, Place, is_left, load_in_walk
 
-UNKNOWN: Entry = ["x", IGNORED]
+UNKNOWN: Entry = ["x", ""]  # not named by the tree, but something may be there
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,11 @@ from .restore import Folders, Step, is_there
 from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, Limits
 from .state import StateFile
-from .trees import DEPTH, LARGE, Entry, Flat, Place, build, flatten, is_left, text_of
+from .trees import DEPTH, IGNORED, LARGE, Entry, Flat, Place, build, flatten, is_left, text_of
 
 MAX_NAMED = 100
 MAX_LISTED = 10_000
+NAMED_BY_BASE = (["x", LARGE], ["x", IGNORED])  # what was copied although no tree has it
 MAX_BASES = 200  # trees of the layer whose base is remembered
 
 
@@ -212,10 +213,10 @@ class Layer:
                 row["bytes"] = item.after[2]
             if item.after and item.after[0] == "l":
                 row["target"] = text_of((item.after[1],))
-            if is_left(there) or not left.knows(item.place):
-                row["conflict"] = row["unkept"] = True
-            elif there != item.before:
+            if is_left(there) or there != item.before:
                 row["conflict"] = True
+            if not left.knows(item.place):
+                row["conflict"] = row["unkept"] = True
             if asks := reason(item):
                 row["asks"] = asks
             rows.append(row)
@@ -236,7 +237,8 @@ class Layer:
         """Yield how the layer differs from its base.
 
         Where the base left something out, the folder tells: what is not there was added, and what
-        is other has the entry `["x", …]` before; so has a large file that the copy has no more.
+        is other has the entry `["x", …]` before; so has what was copied although the base only
+        names it, and is gone: a large file, or rules that ignore the file that they are in.
         Where the layer did, the copy tells what is gone.
         """
         with Folders(self.folder.top) as there, Folders(self.root.top) as here:
@@ -252,7 +254,7 @@ class Layer:
                         found = is_there(there.at(item.place[:-1]), item.place[-1], item.after)
                     if not found:
                         yield item if found is False else replace(item, before=None)
-                elif item.before == ["x", LARGE] and there.can_read(item.place):  # it was copied
+                elif item.before in NAMED_BY_BASE and there.can_read(item.place):
                     yield item
 
     def _reason(self) -> Callable[[Difference], str]:

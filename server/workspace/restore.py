@@ -82,10 +82,10 @@ class Folders:
     def can_read(self, place: Place) -> bool:
         """Return whether a file that can be read is at a place."""
         try:
-            os.close(os.open(place[-1], FILE, dir_fd=self.at(place[:-1])))
-        except OSError:
+            with open(os.open(place[-1], FILE, dir_fd=self.at(place[:-1])), "rb"):
+                return True
+        except OSError:  # also a folder
             return False
-        return True
 
     def forget(self, place: Place) -> None:
         """Close a folder that goes away, and those in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import random
 import shutil
@@ -116,6 +117,24 @@ class Overlays(Case):
                 self.assertEqual((self.folder / "c.txt").read_text(), "1")
                 self.assertEqual((self.files / "d.txt").read_text(), "kept")
                 self.setUp()
+
+    def test_rules_that_ignore_themselves_and_were_removed_are_a_deletion(self) -> None:
+        write(self.folder, {".gitignore": ".gitignore\n*.log\n"})
+        run = self.begin()
+        (self.files / ".gitignore").unlink()
+        write(self.folder, {".gitignore": "build/\n"})
+        run.perform("refresh", {"session": "s"})
+        (row,) = run.perform("status", {})["files"]
+        self.assertEqual(row["path"], ".gitignore")
+        self.assertEqual((row["change"], row.get("conflict")), ("deleted", True))
+        self.assertNotIn("unkept", row)  # the folder's rules are recorded by now
+        self.assertEqual(run.perform("apply", {})["conflicts"], [".gitignore"])
+        self.assertTrue((self.folder / ".gitignore").exists())
+        before = run.perform("apply", {"force": True})["before"]
+        self.assertFalse((self.folder / ".gitignore").exists())
+        kept = run.perform("read", {"path": ".gitignore", "tree": before})
+        self.assertEqual(base64.b64decode(kept["data"]), b"build/\n")
+        self.assertEqual(_paths(run), [])
 
     def test_a_conflict_is_said_and_decided_by_force(self) -> None:
         run = self.begin()

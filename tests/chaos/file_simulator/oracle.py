@@ -1,17 +1,22 @@
 """Judge the answers of a workspace by the bytes that are there before and after.
 
+Losses:
 lost        bytes are neither in the folder nor in a tree that an answer named
 gone        a restore removed a path that was there at the moment it goes back to, or that was
             there when a tree did not have it; a refresh, an apply or a discard one that the other
             side has
+objects     a tree that was named cannot be had any more
+
+Wrong words, where every byte is still there:
 deleted     said of what is there
 added       said of what was there before
 stale       a tree says something else than the disk
 unrecorded  what must be in a tree is not, or what is left out is not said
 status      the layer differs from the folder, and nothing says so
+
+Wrong deeds:
 bits        a folder lost its sticky or set-id bit
 outside     an operation changed what it must not touch
-objects     a tree that was named cannot be had any more
 crash       an operation ended with an error that is none of its own
 """
 
@@ -22,13 +27,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .disk import Disk, Row, Trees, bytes_of, ignored_paths
+from .disk import RULES, Disk, Row, Trees, bytes_of, ignored_paths
 
 Json = dict[str, Any]
-CLASSES = (
-    *("lost", "gone", "deleted", "added", "stale", "unrecorded", "status", "bits", "outside"),
-    *("objects", "crash"),
-)
+KINDS = {
+    "losses": ("lost", "gone", "objects"),
+    "words": ("deleted", "added", "stale", "unrecorded", "status"),
+    "deeds": ("bits", "outside", "crash"),
+}
+CLASSES = tuple(name for names in KINDS.values() for name in names)
 TREES = ("before", "after", "tree", "replaced", "base")  # of an answer
 LOOKS = ("record", "status", "diff")  # change nothing
 BITS = 0o7000
@@ -52,10 +59,16 @@ class Oracle:
         self._filled: Disk | None = None  # the real folder when the copy was filled
         self._looked: Disk = {}  # the real folder when an overlay has last looked at it
         self._shared: set[str] = set()  # paths that it and the copy had at some moment
+        self._agreed: Disk = {}  # what both had the same at some moment, the last one
+        self._written: dict[int, str] = {}  # files with several names -> the one last written by
 
     def note(self, name: str, text: str) -> None:
         """Note that something is wrong."""
         self.wrong.append(f"{name}: {text} ({self.at})")
+
+    def note_write(self, path: str, inode: int) -> None:
+        """Note by which of its names a file was written."""
+        self._written[inode] = path
 
     def name_all(self, ids: Iterable[str]) -> None:
         """Note the trees that an answer names."""
@@ -143,9 +156,7 @@ class Oracle:
         disk = after[0]
         for row in answer["changed"]:
             self._check_change(row, disk, self._last)
-        left = self._check_tree(answer["after"], disk)
-        if "beyond" in answer["left_out"]:  # then nobody looks how large it is
-            left -= {"large", "special"}
+        left = self._check_tree(answer["after"], disk, "beyond" in answer["left_out"])
         for reason in sorted(left - answer["left_out"].keys()):
             self.note("unrecorded", f"left_out does not say {reason}")
         self._remember(answer["after"], disk)
@@ -206,7 +217,13 @@ class Oracle:
 
     def _look(self, after: tuple[Disk, Disk]) -> None:
         self._looked = after[1]
-        self._shared |= after[0].keys() & after[1].keys()
+        self._share(after)
+
+    def _share(self, disks: tuple[Disk, Disk]) -> None:
+        layer, real = disks
+        both = layer.keys() & real.keys()
+        self._shared |= both
+        self._agreed |= {path: real[path] for path in both if layer[path].entry == real[path].entry}
 
     def _check_status(
         self, _arguments: Json, answer: Json, _before: Any, after: tuple[Disk, Disk]
@@ -236,7 +253,7 @@ class Oracle:
         self._check_removed("apply", before[1], after[1], after[0])
         self._check_chosen(arguments, before[1], after[1])
         self._forget_ignored(before[1])
-        self._shared |= after[0].keys() & after[1].keys()
+        self._share(after)
         if arguments.get("paths") or answer.get("left_out"):
             return
         said = [*answer["left"], *answer["conflicts"], *answer["asks"]]
@@ -253,12 +270,20 @@ class Oracle:
     def _is_ahead(self, path: str, disks: tuple[Disk, Disk]) -> bool:
         """Return whether the folder has what the copy never had; the next run takes it over.
 
-        So it does with what the copy's rules ignore: that the copy had it is recorded nowhere.
+        So it does with what the copy's rules ignore, or rules did that no tree has, as they ignored
+        themselves: that the copy had it is recorded nowhere. And with what is in the copy as it was
+        in both: only the folder has changed it.
         """
         layer, real = disks
+        if path in layer and path in self._agreed:
+            return layer[path].entry == self._agreed[path].entry
         if path in layer or path not in self._shared:
             return path not in layer
-        return path in ignored_paths({**layer, path: real[path]}, tracked_paths(layer))
+        if path in ignored_paths({**layer, path: real[path]}, tracked_paths(layer)):
+            return True
+        ignored = ignored_paths(self._filled or {}, tracked_paths(self._filled or {}))
+        hidden = {one.removesuffix(RULES) for one in ignored if f"/{one}".endswith(f"/{RULES}")}
+        return path in ignored and not path.endswith(RULES) and path.startswith(tuple(hidden))
 
     def _forget_ignored(self, real: Disk) -> None:
         """Note that an apply leaves what the folder ignores; rules that it changes may end that."""
@@ -306,17 +331,35 @@ class Oracle:
         """What a tree records is on the disk."""
         for path, entry in self._trees.read(tree).items():
             row = disk.get(path)
-            if row is None or row.entry != entry:
+            if (row is None or row.entry != entry) and not self._is_unseen(row, disk):
                 self.note("stale", f"the tree has {path} as {entry}, the disk {row and row.entry}")
 
-    def _check_tree(self, tree: str, disk: Disk) -> set[str]:
-        """What must be in a tree is; return why anything is left out."""
+    def _is_unseen(self, row: Row | None, disk: Disk) -> bool:
+        """Return whether a file was written by a name that is gone, or in an ignored folder.
+
+        The kernel tells a write to watchers of the name that was used, and to no others.
+        """
+        name = self._written.get(row.inode) if row else None
+        if row is None or name is None:
+            return False
+        if name not in disk or disk[name].inode != row.inode:
+            return True
+        return name.rpartition("/")[0] in ignored_paths(disk, tracked_paths(disk))
+
+    def _check_tree(self, tree: str, disk: Disk, is_full: bool) -> set[str]:
+        """What must be in a tree is; return why anything is left out.
+
+        `is_full`: something is beyond the limit of entries. Nobody looks how large that is, or
+        into such a folder.
+        """
         self._check_entries(tree, disk)
         recorded = self._trees.read(tree)
         wanted = self._recordable(disk)
         ignored = ignored_paths(disk, tracked_paths(disk))
         left = {self._reason(row) for path, row in disk.items() if path not in ignored} - {""}
-        if ignored:
+        if is_full:
+            left.clear()
+        if any(not is_full or path.rpartition("/")[0] in {"", *recorded} for path in ignored):
             left.add("ignored")
         missing = {path for path in wanted - recorded.keys() if disk[path].kind != "d"}
         if missing and self._files and len(disk.keys() - ignored) > self._files:

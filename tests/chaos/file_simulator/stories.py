@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .oracle import KINDS
 from .steps import MODES, Step, Story, story
 from .world import World
 
@@ -36,13 +37,16 @@ class Count:
     shown: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        wrong = ", ".join(f"{name} {count}" for name, count in self.wrong.most_common())
+        kinds = (f"{kind}: {self._of_kind(names)}" for kind, names in KINDS.items())
         rate = self.stories / max(self.spent_s, 0.001)
         return (
-            f"{self.wrong_stories} of {self.stories} stories wrong ({wrong or 'none'}),"
+            f"{self.wrong_stories} of {self.stories} stories wrong ({'; '.join(kinds)}),"
             f" {self.done.total()} operations, {self.done['cut']} cut,"
             f" {self.spent_s:.1f} s of CPU, {rate:.0f} stories a second"
         )
+
+    def _of_kind(self, names: tuple[str, ...]) -> str:
+        return ", ".join(f"{name} {self.wrong[name]}" for name in names if self.wrong[name]) or "0"
 
 
 def play(told: Story, root: Path, done: Counter[str] | None = None) -> list[str]:

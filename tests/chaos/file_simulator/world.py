@@ -87,6 +87,8 @@ class World:
 
     def _change(self, top: Path, who: str, what: str, *rest: str) -> None:
         place = top / rest[0]
+        if what in ("write", "mode") and place.is_file() and place.lstat().st_nlink > 1:
+            self.oracle.note_write(rest[0], place.lstat().st_ino)
         if what in ("write", "replace"):
             self._write(place, self._content(who, rest[0], int(rest[1])), what)
         elif what == "rules":
