@@ -23,6 +23,7 @@ from typing import Any
 
 from ..json_types import Json, Session
 from ..runtime import private_files
+from ..runtime.descriptors import open_fd
 from ..session import run_record
 from ..session.run_record import Record
 from ..strict_json import JSONError, dumps, loads
@@ -138,17 +139,10 @@ def _shrink(path: Path) -> None:
 
 def _append(path: Path, data: bytes) -> None:
     """Append to a file. Raises OSError if not all of it can be written."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
-    try:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as descriptor:
         if os.write(descriptor, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    finally:
-        os.close(descriptor)
 
 
 @lru_cache(maxsize=1024)  # a run asks for its own several times

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from .. import strict_json
 from ..json_types import Json
 from ..runtime import private_files
+from ..runtime.descriptors import open_fd
 from ..runtime.file_stamps import stamp_of
 from .secret_values import put_back
 
@@ -79,12 +80,9 @@ class ConfigFile:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes of this host from writing. Blocks; call it in a thread."""
-        descriptor = os.open(self._home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        with open_fd(self._home / LOCK, os.O_RDWR | os.O_CREAT) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
-        finally:
-            os.close(descriptor)
 
     def write(self, document: dict[str, Any]) -> None:
         """Replace the file; the caller holds `lock`. Raises ConfigFileError and OSError."""

@@ -12,12 +12,12 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from ..runtime.descriptors import open_fd
 from .front_matter import FrontMatter, FrontMatterError, Value, read_front_matter
 from .hidden_characters import count_hidden
 
@@ -143,7 +143,7 @@ def read_file(folder: Path, path: str, most: int) -> bytes:
     if not path or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise SkillError(f"{path[:80]!r} is no file of the skill: name it from its folder")
     try:
-        with _descriptor(folder, os.O_DIRECTORY | os.O_NOFOLLOW) as at:
+        with open_fd(folder, os.O_DIRECTORY | os.O_NOFOLLOW) as at:
             return _read_below(at, parts, path, most)
     except OSError as error:
         raise SkillError(f"{path[:80]}: {error.strerror}") from None
@@ -152,7 +152,7 @@ def read_file(folder: Path, path: str, most: int) -> bytes:
 def _read_below(at: int, parts: list[str], path: str, most: int) -> bytes:
     name, *rest = parts
     flags = os.O_NOFOLLOW | (os.O_DIRECTORY if rest else os.O_NONBLOCK)
-    with _descriptor(name, flags, at) as opened:
+    with open_fd(name, flags, dir_fd=at) as opened:
         if rest:
             return _read_below(opened, rest, path, most)
         about = os.fstat(opened)
@@ -163,15 +163,6 @@ def _read_below(at: int, parts: list[str], path: str, most: int) -> bytes:
     if len(data) > most:
         raise SkillError(f"{path[:80]} is larger than {most >> 10} KB")
     return data
-
-
-@contextmanager
-def _descriptor(name: str | Path, flags: int, at: int | None = None) -> Iterator[int]:
-    opened = os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=at)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
 
 
 def first_entries(folder: str | Path, most: int) -> list[os.DirEntry[str]]:

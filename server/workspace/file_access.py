@@ -10,10 +10,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from ..runtime.descriptors import open_fd
 from .errors import WorkspaceError, system_errors
 from .objects import chunks_of, write_sparse
 from .restore import Folders
-from .scan import FILE, FOLDER
+from .scan import FILE, FOLDER, NEW_FILE
 from .trees import Place, text_of
 
 MOST_DEEP = 200  # folders in each other that are removed; each is open meanwhile
@@ -147,29 +148,25 @@ def _open_draft(above: int, name: str) -> tuple[str, int]:
     It is the same for each attempt, which so removes what an earlier one could not, unless
     something is there that cannot be removed.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     draft = f".yaa-{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}"
     with suppress(OSError):
         os.unlink(draft, dir_fd=above)
     try:
-        return draft, os.open(draft, flags, 0o600, dir_fd=above)
+        return draft, os.open(draft, NEW_FILE, 0o600, dir_fd=above)
     except FileExistsError:
         draft = f".yaa-{secrets.token_hex(16)}"
-        return draft, os.open(draft, flags, 0o600, dir_fd=above)
+        return draft, os.open(draft, NEW_FILE, 0o600, dir_fd=above)
 
 
 def _remove_folder(above: int, name: str, depth: int) -> Iterator[None]:
     """Remove a folder with all that it holds, and yield after each name."""
     if depth < 0:
         raise WorkspaceError("too_large", "there are too many folders in each other")
-    descriptor = os.open(name, FOLDER, dir_fd=above)
-    try:
+    with open_fd(name, FOLDER, dir_fd=above) as descriptor:
         mode = os.fstat(descriptor).st_mode
         if mode & 0o700 != 0o700:
             os.fchmod(descriptor, mode & 0o777 | 0o700)
         yield from _remove_names(descriptor, depth)
-    finally:
-        os.close(descriptor)
     os.rmdir(name, dir_fd=above)
     yield
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ..runtime.descriptors import open_fd
 from ..sandbox import host_programs
 from .errors import WorkspaceError
 from .file_access import FileAccess
@@ -173,11 +174,8 @@ class Guard:
             if entry[0] == "l":
                 os.symlink(entry[1], place[-1], dir_fd=above)
                 return
-            made = os.open(place[-1], FILE, dir_fd=above)
-            try:
+            with open_fd(place[-1], FILE, dir_fd=above) as made:
                 os.fchmod(made, entry[1])
-            finally:
-                os.close(made)
 
 
 def newest_change(above: int, name: str) -> int:
@@ -195,12 +193,9 @@ def newest_change(above: int, name: str) -> int:
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
         newest = about.st_ctime_ns
         if stat.S_ISDIR(about.st_mode):
-            opened = os.open(name, FOLDER, dir_fd=folder)
-            try:
+            with open_fd(name, FOLDER, dir_fd=folder) as opened:
                 for below in os.listdir(opened):
                     newest = max(newest, _newest(opened, below))
-            finally:
-                os.close(opened)
         return newest
 
     try:

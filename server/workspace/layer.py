@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from ..runtime.descriptors import open_fd
 from ..sandbox import host_programs
 from .differences import Difference, differences
 from .errors import READ_ONLY, WorkspaceError
@@ -24,7 +25,7 @@ from .left_out import Left
 from .objects import CHUNK, clone, write_sparse
 from .restore import Folders, Step, is_there
 from .root import Root, left_alone
-from .scan import CLOSED, FILE, FOLDER, GONE, Limits
+from .scan import CLOSED, FILE, FOLDER, GONE, NEW_FILE, Limits
 from .state import StateFile
 from .trees import DEPTH, IGNORED, LARGE, Entry, Flat, Place, build, flatten, is_left, text_of
 
@@ -471,12 +472,8 @@ class Copy:
             for entry in entries:
                 self._files += 1
                 if entry.is_dir(follow_symlinks=False) and depth < DEPTH:
-                    with suppress(OSError):
-                        below = os.open(entry.name, FOLDER, dir_fd=source)
-                        try:
-                            self.measure(below, depth + 1)
-                        finally:
-                            os.close(below)
+                    with suppress(OSError), open_fd(entry.name, FOLDER, dir_fd=source) as below:
+                        self.measure(below, depth + 1)
                 elif entry.is_file(follow_symlinks=False):
                     with suppress(FileNotFoundError):
                         self._bytes += entry.stat(follow_symlinks=False).st_size
@@ -507,27 +504,18 @@ class Copy:
         elif stat.S_ISREG(about.st_mode):
             self._copy_file(source, target, name)
         elif stat.S_ISDIR(about.st_mode) and depth < DEPTH:
-            inner = os.open(name, FOLDER, dir_fd=source)
-            try:
+            with open_fd(name, FOLDER, dir_fd=source) as inner:
                 os.mkdir(name, 0o700, dir_fd=target)
-                made = os.open(name, FOLDER, dir_fd=target)
-                try:
+                with open_fd(name, FOLDER, dir_fd=target) as made:
                     self.copy(inner, made, depth + 1)
                     os.fchmod(made, about.st_mode & 0o777)
-                finally:
-                    os.close(made)
-            finally:
-                os.close(inner)
 
     def _copy_file(self, source: int, target: int, name: str) -> None:
-        opened = os.open(name, FILE, dir_fd=source)
-        try:
+        with open_fd(name, FILE, dir_fd=source) as opened:
             about = os.fstat(opened)
             if not stat.S_ISREG(about.st_mode):
                 return
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            made = os.open(name, flags, 0o600, dir_fd=target)
-            try:
+            with open_fd(name, NEW_FILE, dir_fd=target) as made:
                 if not clone(opened, made):
                     size = 0
                     while size <= self.most_bytes and (chunk := os.read(opened, CHUNK)):
@@ -536,10 +524,6 @@ class Copy:
                     os.ftruncate(made, size)
                 os.fchmod(made, about.st_mode & 0o777)
                 os.utime(made, ns=(about.st_atime_ns, about.st_mtime_ns))
-            finally:
-                os.close(made)
-        finally:
-            os.close(opened)
 
 
 def _is_chosen(place: Place, chosen: list[Place] | None) -> bool:

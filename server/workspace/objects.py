@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from ..runtime.descriptors import open_fd
 from .errors import WorkspaceError
 
 ID = re.compile(r"[0-9a-f]{64}\Z")
@@ -89,19 +90,12 @@ class ObjectStore:
         """Make durable what was put since the last time."""
         pending, self._unsettled = self._unsettled, []
         if len(pending) > MANY:
-            descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                sync_file_system(descriptor)
-            finally:
-                os.close(descriptor)
+            with open_fd(self.folder, os.O_RDONLY | os.O_DIRECTORY) as folder:
+                sync_file_system(folder)
             return
         for path in pending:
-            with suppress(FileNotFoundError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+            with suppress(FileNotFoundError), open_fd(path, os.O_RDONLY) as file:
+                os.fsync(file)
 
     def _write(self, fill: Callable[[int], None], sha256: str | Callable[[], str]) -> None:
         draft = os.path.join(self.folder, TEMPORARY + secrets.token_hex(8))

@@ -17,11 +17,12 @@ from collections.abc import Callable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from ..runtime.descriptors import open_fd
 from .differences import differences
 from .errors import WorkspaceError
 from .left_out import Left
 from .objects import ObjectStore, sync_file_system
-from .scan import CLOSED, FILE, FOLDER, GONE, Stamp, stamp_of
+from .scan import CLOSED, FILE, FOLDER, GONE, NEW_FILE, Stamp, stamp_of
 from .trees import Entry, Place, is_left
 
 OPEN_FOLDERS = 32
@@ -282,13 +283,9 @@ class Restore:
             raise
 
     def _write(self, above: int, draft: str, entry: Entry) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(draft, flags, 0o600, dir_fd=above)
-        try:
+        with open_fd(draft, NEW_FILE, dir_fd=above) as descriptor:
             self.store.copy_to(entry[3], descriptor)
             os.fchmod(descriptor, entry[1])
-        finally:
-            os.close(descriptor)
 
     def _set_mode(self, place: Place, mode: int) -> None:
         self.step("folder mode")
@@ -362,16 +359,11 @@ def is_there(above: int, name: str, entry: Entry) -> bool | None:
 def _set_file_mode(above: int, name: str, mode: int) -> bool:
     """Set the mode of a regular file; return False if it must be written anew for that."""
     try:
-        descriptor = os.open(name, FILE, dir_fd=above)
+        with open_fd(name, FILE, dir_fd=above) as descriptor:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:  # other names keep their mode
+                return False
+            os.fchmod(descriptor, mode)
     except OSError:
         return False
-    try:
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:  # other names keep their mode
-            return False
-        os.fchmod(descriptor, mode)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from ..runtime.descriptors import open_fd
 from ..sandbox import host_programs
 from . import git_index, ignore
 from .ignore import MAX_STEPS, Budget, Rules, Stack, TooManyError
@@ -53,6 +54,7 @@ GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE, errno.
 CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
 MAX_UNSEEN, DEPTH_UNSEEN = 2_000, 5  # names of a scan, and folders, that rules ignore
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 PATHS = (LARGE, UNREADABLE, "rules")  # said with their paths, the others with their number
 
@@ -370,12 +372,10 @@ class Scanner:
         """Read what git tracks in a repository, if its index changed, and return it."""
         before = self._tracked.pop(place, None)
         with suppress(OSError):
-            inner = os.open(git_index.FOLDER, FOLDER, dir_fd=descriptor)
-            try:
-                file = os.open(git_index.NAME, FILE, dir_fd=inner)
-            finally:
-                os.close(inner)
-            try:
+            with (
+                open_fd(git_index.FOLDER, FOLDER, dir_fd=descriptor) as inner,
+                open_fd(git_index.NAME, FILE, dir_fd=inner) as file,
+            ):
                 about = os.fstat(file)
                 found = before
                 if not before or before[0] != stamp_of(about) or is_fresh(about, time.time_ns()):
@@ -383,8 +383,6 @@ class Scanner:
                     index = read_some(file, git_index.MAX_BYTES) if is_read else b""
                     found = stamp_of(about), git_index.tracked_paths(index)
                 self._tracked[place] = found or (stamp_of(about), frozenset())
-            finally:
-                os.close(file)
         return self._tracked[place][1] if place in self._tracked else frozenset()
 
     def _look_at_index(self, descriptor: int, place: Place) -> None:
@@ -418,16 +416,12 @@ class Scanner:
     def _read_rules(self, descriptor: int, folder: Folder) -> None:
         """Read the rules of a folder, if its file changed."""
         before, folder.rules, unread = folder.rules, None, False
-        with suppress(OSError):
-            file = os.open(ignore.NAME, FILE, dir_fd=descriptor)
-            try:
-                about = os.fstat(file)
-                if stat.S_ISREG(about.st_mode):
-                    unread = self._is_unruled or about.st_size > ignore.MAX_BYTES
-                    folder.rules = None if unread else self._rules(file, about, before)
-                    unread = folder.rules is None
-            finally:
-                os.close(file)
+        with suppress(OSError), open_fd(ignore.NAME, FILE, dir_fd=descriptor) as file:
+            about = os.fstat(file)
+            if stat.S_ISREG(about.st_mode):
+                unread = self._is_unruled or about.st_size > ignore.MAX_BYTES
+                folder.rules = None if unread else self._rules(file, about, before)
+                unread = folder.rules is None
         if unread != folder.unread:
             folder.unread, folder.tree = unread, ""
 
@@ -529,26 +523,19 @@ class Scanner:
     def _places_in(self, descriptor: int, name: str, depth: int) -> Iterator[Place]:
         if self._unseen > MAX_UNSEEN or name.lower() in host_programs.INSTALLED:
             return
-        with suppress(OSError):
-            opened = os.open(name, FOLDER, dir_fd=descriptor)
-            try:
-                with os.scandir(opened) as listing:
-                    found = islice(listing, MAX_UNSEEN)
-                    is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in found}
-                self._unseen += len(is_folder)
-                for each in host_programs.protected_names(name, is_folder, is_folder.__getitem__):
-                    yield (each,)
-                below = (
-                    ("modules", "worktrees")
-                    if host_programs.is_repository(is_folder)
-                    else is_folder
-                )
-                for each in sorted(below) if depth < DEPTH_UNSEEN else ():
-                    if is_folder.get(each):
-                        for place in self._places_in(opened, each, depth + 1):
-                            yield each, *place
-            finally:
-                os.close(opened)
+        with suppress(OSError), open_fd(name, FOLDER, dir_fd=descriptor) as opened:
+            with os.scandir(opened) as listing:
+                found = islice(listing, MAX_UNSEEN)
+                is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in found}
+            self._unseen += len(is_folder)
+            for each in host_programs.protected_names(name, is_folder, is_folder.__getitem__):
+                yield (each,)
+            is_repository = host_programs.is_repository(is_folder)
+            below = ("modules", "worktrees") if is_repository else is_folder
+            for each in sorted(below) if depth < DEPTH_UNSEEN else ():
+                if is_folder.get(each):
+                    for place in self._places_in(opened, each, depth + 1):
+                        yield each, *place
 
     def _may_count(self, counted: bool) -> bool:
         self._count += counted
@@ -594,12 +581,8 @@ class Scanner:
         if not (deep or is_new):
             return
         try:
-            opened = os.open(name, FOLDER, dir_fd=descriptor)
-            try:
-                inner = ignore.stack_below(stack, name)
-                self._scan(opened, below, (*place, name), inner)
-            finally:
-                os.close(opened)
+            with open_fd(name, FOLDER, dir_fd=descriptor) as opened:
+                self._scan(opened, below, (*place, name), ignore.stack_below(stack, name))
         except OSError as error:
             self._note_closed(folder, place, name, error)
         if not below.tree:
@@ -666,15 +649,12 @@ class Scanner:
         """Store a file. None if it is too large; raises OSError if it is gone or cannot be read."""
         for again in range(READS):
             moment = time.time_ns()
-            file = os.open(name, FILE, dir_fd=descriptor)
-            try:
+            with open_fd(name, FILE, dir_fd=descriptor) as file:
                 before = os.fstat(file)
                 if not stat.S_ISREG(before.st_mode):
                     raise OSError(errno.ENOENT, "no regular file any more")
                 found = self.store.put_file(file, self.limits.file_bytes)
                 after = os.fstat(file)
-            finally:
-                os.close(file)
             self.hashed += 1
             if found is None:
                 return None

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from ..runtime.descriptors import open_fd
 from .errors import WorkspaceError
 from .places import Place
 from .state import LOCK
@@ -28,9 +29,8 @@ async def share_lock(place: Place, run_as: int, wait_s: float = WAIT_S) -> Async
     `run_as`: the user of tools if the server is root, else 0. Raises WorkspaceError `busy` after
     `wait_s`, and OSError.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(place.state / LOCK, flags, 0o600)
-    try:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    with open_fd(place.state / LOCK, flags) as descriptor:
         if run_as and os.fstat(descriptor).st_uid != run_as:
             os.fchown(descriptor, run_as, run_as)
         end = time.monotonic() + wait_s
@@ -40,8 +40,6 @@ async def share_lock(place: Place, run_as: int, wait_s: float = WAIT_S) -> Async
                 raise WorkspaceError("busy", f"{text}; try again later")
             await asyncio.sleep(POLL_S)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def try_shared(descriptor: int) -> bool:

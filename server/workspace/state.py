@@ -12,9 +12,12 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from ..runtime import private_files
+from ..runtime.descriptors import open_fd
 from .errors import WorkspaceError
 
 POLL_S = 0.01
@@ -42,27 +45,13 @@ class StateFile:
 
     def save(self, value: dict[str, Any], name: str = FILE) -> None:
         """Replace what was saved. A power failure leaves this or what was saved before."""
-        place = os.path.join(self.folder, name)
-        draft = f"{place}.{os.getpid()}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            with open(os.open(draft, flags, 0o600), "wb") as file:
-                file.write(json.dumps(value, separators=(",", ":")).encode("ascii"))
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(draft, place)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(draft)
-            raise
+        data = json.dumps(value, separators=(",", ":")).encode("ascii")
+        private_files.write(Path(self.folder, name), data, durable=True)
 
     def settle(self) -> None:
         """Make durable what was saved: a power failure does not take it back."""
-        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with open_fd(self.folder, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
             os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
     @contextmanager
     def lock(self, exclusive: bool, wait_s: float) -> Iterator[None]:
@@ -72,9 +61,8 @@ class StateFile:
 
     @contextmanager
     def _locked(self, name: str, exclusive: bool, wait_s: float) -> Iterator[None]:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(os.path.join(self.folder, name), flags, 0o600)
-        try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        with open_fd(os.path.join(self.folder, name), flags) as descriptor:
             how = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
             end = time.monotonic() + wait_s
             while True:
@@ -87,8 +75,6 @@ class StateFile:
                         raise WorkspaceError("busy", text) from None
                 time.sleep(POLL_S)
             yield
-        finally:
-            os.close(descriptor)
 
 
 def note_seen(state: dict[str, Any], session: str, tree: str) -> bool:

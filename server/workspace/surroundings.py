@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from ..runtime.descriptors import open_fd
 from ..sandbox.network_policy import NetworkPolicy
 from .folders import Folder
 
@@ -48,16 +49,12 @@ def _git(path: Path) -> str:
 
     Only a branch's name is read, and no link is followed: a tool may have made the file.
     """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        file = os.open(path / ".git" / "HEAD", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open_fd(path / ".git" / "HEAD", flags) as file:
+            head = os.read(file, 300)
     except OSError:
         return ""
-    try:
-        head = os.read(file, 300)
-    except OSError:
-        return ""
-    finally:
-        os.close(file)
     found = _HEAD.fullmatch(head)
     if found is None:
         return " (a git repository)"

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..runtime.descriptors import open_fd
 from .errors import WorkspaceError
 from .objects import BLOCK, ObjectStore, write_all
 from .trees import Entry, Place, text_of, walk
@@ -48,8 +49,7 @@ class Uploads:
         self._clean(path)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o600)
-        try:
+        with open_fd(path, flags) as descriptor:
             received = os.fstat(descriptor).st_size
             if offset > received:
                 text = f"a piece begins at {offset}, but only {received} bytes were received"
@@ -59,23 +59,18 @@ class Uploads:
             if piece or received > total:
                 received = offset + len(piece)
                 os.ftruncate(descriptor, received)
-        finally:
-            os.close(descriptor)
-        return received
+            return received
 
     @contextmanager
     def complete(self, upload: str, total: int) -> Iterator[int]:
         """Open a complete upload, and remove it after it was used."""
         path = self._upload(upload)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with open_fd(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
             if os.fstat(descriptor).st_size != total:
                 raise WorkspaceError("conflict", "the upload was changed meanwhile")
             yield descriptor
             with suppress(OSError):  # it was used; `_clean` removes it a day later
                 path.unlink()
-        finally:
-            os.close(descriptor)
 
     def _upload(self, upload: str) -> Path:
         name = hashlib.sha256(upload.encode("utf-8", "surrogatepass")).hexdigest()
