@@ -267,6 +267,26 @@ def browser_safe(value: Any) -> Any:
     return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def as_object(value: Any) -> dict[str, Any]:
+    """Return a value that is an object, {} for any other."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a value that is a list, [] for any other."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    """Return a value that is a string, "" for any other."""
+    return value if isinstance(value, str) else ""
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list, [] for any other value."""
+    return [each for each in as_list(value) if isinstance(each, dict)]
+
+
 def pointer(*parts: str | int) -> str:
     """Return an RFC 6901 JSON pointer; "" without parts."""
     text = "/".join(map(str, parts))

@@ -302,7 +302,7 @@ def media_tokens(message: Message, costs: Costs = ANY) -> int:
         size = len(item["data"]) * 3 // 4
         if item["media_type"] in media.PICTURES:
             found += _of_picture((item.get("width"), item.get("height")), costs)
-        else:
+        elif item["media_type"] not in media.PLAYED:
             per_token = DOCUMENT if item["media_type"] == media.PDF else SOUND
             found += max(size // per_token, MEDIA)
     return found

@@ -14,10 +14,10 @@ from typing import Any
 
 from ..json_types import Json, Message
 from ..session.media import plain_text
-from ..strict_json import dumps
+from ..strict_json import as_object, as_text, dumps, objects_in
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content, of_data_url
-from .decoder import Delta, StreamDecoder, inner, objects, string
+from .decoder import Delta, StreamDecoder, inner
 from .http_model import RemoteAPI
 from .tool_call_assembler import PartialCall, opaque
 from .vendors import Provider
@@ -87,7 +87,7 @@ class AnthropicDecoder(StreamDecoder):
             self.ended = True
 
     def _read_document(self, document: dict[str, Any]) -> bool:
-        for index, block in enumerate(objects(document.get("content"))):
+        for index, block in enumerate(objects_in(document.get("content"))):
             self._start(index, block)
             self._stop(index)
         self._end(document.get("usage"), document)
@@ -110,15 +110,15 @@ class AnthropicDecoder(StreamDecoder):
             if last.start == start:
                 return  # told twice
             self._stop(index)
-        kind, block = string(start.get("type")), Block(start, self._said.tell())
+        kind, block = as_text(start.get("type")), Block(start, self._said.tell())
         self._blocks[index] = block
         if kind in _KEPT:
             if kind != "text":  # a text is empty until it is cited
                 block.item |= {"type": kind}
-            block.item |= {name: string(start.get(name)) for name in _KEPT[kind]}
+            block.item |= {name: as_text(start.get(name)) for name in _KEPT[kind]}
             self._keep(block.item)
-            self._scan(string(start.get("text")))
-            for each in objects(start.get("citations")):
+            self._scan(as_text(start.get("text")))
+            for each in objects_in(start.get("citations")):
                 self._cite(block, each)
             if kind == "thinking":
                 self._new_thought()
@@ -129,7 +129,7 @@ class AnthropicDecoder(StreamDecoder):
         elif provider_search.is_result(kind):
             self._keep(provider_search.kept_block(start))
         elif kind == "tool_use":
-            block.call = self._begin_call(string(start.get("name")), string(start.get("id")))
+            block.call = self._begin_call(as_text(start.get("name")), as_text(start.get("id")))
             block.call.blank = dumps(opaque(start["input"])) if start.get("input") else ""
         elif kind and not self._take_media("file", start):
             self._untaken.add(kind)
@@ -137,20 +137,20 @@ class AnthropicDecoder(StreamDecoder):
     def _add(self, index: int | None, delta: dict[str, Any]) -> None:
         kind, block = delta.get("type"), self._blocks.get(index) or Block({}, 0)
         if kind == "text_delta":
-            self._scan(string(delta.get("text")))
+            self._scan(as_text(delta.get("text")))
         elif kind == "thinking_delta":
-            text = string(delta.get("thinking"))
+            text = as_text(delta.get("thinking"))
             if "thinking" in block.item:
                 block.item["thinking"] += text
             self._think(text, FIELD)  # gateways send it also in a block that began as text
         elif kind == "signature_delta" and "signature" in block.item:
-            block.item["signature"] += string(delta.get("signature"))
+            block.item["signature"] += as_text(delta.get("signature"))
         elif kind == "citations_delta":
             self._cite(block, delta.get("citation"))
         elif kind == "input_json_delta" and block.call is None:
-            block.pieces.append(string(delta.get("partial_json")))
+            block.pieces.append(as_text(delta.get("partial_json")))
         elif kind == "input_json_delta" and block.call:
-            self._out += self._calls.add(block.call, string(delta.get("partial_json")))
+            self._out += self._calls.add(block.call, as_text(delta.get("partial_json")))
 
     def _cite(self, block: Block, citation: Any) -> None:
         """Keep a citation of a text block, as the API wants it back."""
@@ -177,7 +177,7 @@ class AnthropicDecoder(StreamDecoder):
     def _end(self, usage: Any, delta: dict[str, Any]) -> None:
         self._take_usage(usage)
         self._take_finish(delta.get("stop_reason"))
-        why = string(inner(delta, "stop_details").get("explanation"))
+        why = as_text(inner(delta, "stop_details").get("explanation"))
         if self._finish == "content_filter" and why and not self._said.tell():
             self._scan(why)  # without a text a refusal would look like an error
 
@@ -317,7 +317,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
             cited = None
         elif kind == "item" and value.get("type") == provider_search.CITED:
             cited = value
-        elif kind == "item" and provider_search.is_server_block(string(value.get("type"))):
+        elif kind == "item" and provider_search.is_server_block(as_text(value.get("type"))):
             blocks.append(value)
         elif kind == "item" and (thought := _thought(value)):
             blocks.append(thought)
@@ -420,7 +420,7 @@ def _thinking(
 def _output(
     options: Options, tools: list[Json], mode: str, wanted: dict[str, Any]
 ) -> dict[str, Any]:
-    output = dict(wanted["output_config"]) if isinstance(wanted.get("output_config"), dict) else {}
+    output = dict(as_object(wanted.get("output_config")))
     if effort := wanted.get("reasoning_effort"):
         output.setdefault("effort", effort)
     asked = chat_request.wanted_format(options, tools, mode) or {}

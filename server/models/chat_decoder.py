@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any
 
 from ..session.media import kind_of, wave
-from .decoder import Delta, StreamDecoder, objects, string
+from ..strict_json import as_list, as_object, as_text, objects_in
+from .decoder import Delta, StreamDecoder
 from .tool_call_assembler import is_structure
 from .vendors import Provider
 
@@ -137,14 +138,14 @@ class Decoder(StreamDecoder):
         self._take_usage(chunk.get("usage"))
         # Perplexity has its sources here.
         self._citations.add_annotations(chunk.get("search_results") or chunk.get("citations"))
-        for choice in objects(chunk.get("choices")):
+        for choice in objects_in(chunk.get("choices")):
             self._read_choice(choice)
 
     def _read_document(self, document: dict[str, Any]) -> bool:
         # Perplexity's whole answers have a `delta`, too, which is empty.
         whole = [
             {**each, "delta": each["message"]} if isinstance(each.get("message"), dict) else each
-            for each in objects(document.get("choices"))
+            for each in objects_in(document.get("choices"))
         ]
         if document.get("choices"):
             self.feed({**document, "choices": whole})
@@ -196,16 +197,16 @@ class Decoder(StreamDecoder):
 
     def _read_rarer(self, delta: dict[str, Any]) -> None:
         self._citations.add_annotations(delta.get("annotations"))
-        self._content(string(delta.get("refusal")))
+        self._content(as_text(delta.get("refusal")))
         calls = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if not calls and isinstance(legacy, dict) and any(legacy.values()):
             calls = [{**legacy, "index": 0}]  # Snowflake has an empty one beside `tool_calls`
         if isinstance(sound := delta.get("audio"), dict):
-            self._content(string(sound.get("transcript")))
-            self._sound.append(string(sound.get("data")))
+            self._content(as_text(sound.get("transcript")))
+            self._sound.append(as_text(sound.get("data")))
         self._take_members(delta)
-        for fragment in calls if isinstance(calls, list) else ():
+        for fragment in as_list(calls):
             self._open_text()
             self._out += self._calls.feed(fragment)
 
@@ -223,7 +224,7 @@ class Decoder(StreamDecoder):
     def _take_details(self, details: Any) -> str:
         """Keep reasoning_details to send back unchanged, and return their readable text."""
         fresh = ""
-        for item in map(dict, objects(details)):
+        for item in map(dict, objects_in(details)):
             for key in ("text", "summary"):
                 if isinstance(text := item.get(key), str) and text:
                     item[key] = self._only_new(text)
@@ -276,12 +277,14 @@ class Decoder(StreamDecoder):
             elif isinstance(part, dict):
                 inner = part.get("thinking")
                 if inner is not None:
-                    for piece in objects(inner if isinstance(inner, list) else [{"text": inner}]):
-                        self._think(string(piece.get("text")), PARTS)
+                    for piece in objects_in(
+                        inner if isinstance(inner, list) else [{"text": inner}]
+                    ):
+                        self._think(as_text(piece.get("text")), PARTS)
                 elif isinstance(text := part.get("text"), str):
                     self._content(text)
                 elif part and not self._take_media("file", part):
-                    self._untaken.add(string(part.get("type")) or next(iter(part)))
+                    self._untaken.add(as_text(part.get("type")) or next(iter(part)))
 
     def _content(self, content: str) -> None:
         if self._tags is None or self._tags.after:
@@ -314,7 +317,7 @@ class Decoder(StreamDecoder):
             sound = b"".join(map(base64.b64decode, self._sound))
         except ValueError:
             return self._sound[0]  # which is said to be no base64
-        bare = isinstance(form, dict) and form.get("format") == "pcm16" and not kind_of(sound)
+        bare = as_object(form).get("format") == "pcm16" and not kind_of(sound)
         return base64.b64encode(wave(sound) if bare else sound).decode("ascii")
 
 

@@ -21,10 +21,9 @@ from ..schema.compile import inline
 from ..session import media
 from ..session.media import plain_text
 from ..session.quoted_texts import SentTexts
-from ..strict_json import Constant, ConstantList, quote, text_of
+from ..strict_json import Constant, ConstantList, as_object, as_text, objects_in, quote, text_of
 from . import Options, provider_search
 from .chat_decoder import DETAILS, MEMBERS, PARTS, TAGS
-from .decoder import string
 from .text_tools import history
 from .vendors import Preset, Provider
 
@@ -445,7 +444,7 @@ def _details(reasoning: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
 
     Details with `at` are another API's (models/decoder.py): none of them is returned.
     """
-    details = [each for each in reasoning.get("details") or [] if isinstance(each, dict)]
+    details = objects_in(reasoning.get("details"))
     if any("at" in each for each in details):
         return [], {}
     members = {
@@ -567,7 +566,7 @@ def settings(provider: Provider, options: Options, *, tools: bool) -> dict[str, 
     if not (tools and provider.preset.parallel_tool_calls):
         sent.pop("parallel_tool_calls", None)
     extra = wanted.get("extra_body")
-    sent |= {k: v for k, v in extra.items() if k not in RESERVED} if isinstance(extra, dict) else {}
+    sent |= {k: v for k, v in as_object(extra).items() if k not in RESERVED}
     return {k: v for k, v in sent.items() if not (provider.is_reasoning and k in SAMPLING)}
 
 
@@ -628,19 +627,17 @@ def of_content(content: Any) -> Iterator[Piece]:
     """
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
-    for part in content if isinstance(content, list) else ():
-        if not isinstance(part, dict):
-            continue
+    for part in objects_in(content):
         kind = part.get("type")
-        text, image, file = part.get("text"), part.get("image_url"), part.get("file")
+        text, image, file = part.get("text"), part.get("image_url"), as_object(part.get("file"))
         image = image if isinstance(image, dict) else {"url": image}
-        data = file.get("file_data") if isinstance(file, dict) else None
+        data = file.get("file_data")
         if isinstance(text, str):
             if text:
                 yield "text", text
         elif isinstance(image.get("url"), str):
-            yield "image", (image["url"], string(image.get("detail")) or "auto")
-        elif isinstance(data, str) and isinstance(file, dict):
+            yield "image", (image["url"], as_text(image.get("detail")) or "auto")
+        elif isinstance(data, str):
             yield "file", (data, str(file.get("filename") or "file"))
         else:
             yield "text", f"[{kind!s:.40}: this model cannot be given it]"

@@ -21,7 +21,7 @@ from ..session import media
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending_of
 from ..session.reminders import CALL_UNREAD
-from ..strict_json import LARGEST_COUNT, browser_safe
+from ..strict_json import LARGEST_COUNT, as_text, browser_safe
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .provider_search import Citations
@@ -115,11 +115,6 @@ def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
 def inner(raw: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     """Return the first of these members that is an object, {} if none is."""
     return next((raw[key] for key in keys if isinstance(raw.get(key), dict)), {})
-
-
-def objects(raw: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list, [] for anything else."""
-    return [each for each in raw if isinstance(each, dict)] if isinstance(raw, list) else []
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int | None:
@@ -217,6 +212,7 @@ class StreamDecoder(ABC):
         self._citations = Citations()
         self._untaken: set[str] = set()  # members with contents of a kind that is not read
         self._made: list[Json] = []  # {name, data} of pictures and sounds
+        self._links: dict[str, None] = {}  # of those that have a web address alone, in order
         self._media: list[Json] = []  # those that are shown
         self._not_shown: list[str] = []  # why others are not
         self._unread = ""  # the beginning of a call in the text that is of no known form
@@ -398,7 +394,7 @@ class StreamDecoder(ABC):
 
     def _check_same(self, answer: Mapping[str, Any]) -> None:
         """Raise Failure at the start of another answer in one stream: a gateway has begun anew."""
-        name = string(answer.get("id"))
+        name = as_text(answer.get("id"))
         self._answer_id = self._answer_id or name
         if name and name != self._answer_id:
             text = f"{self._provider.name} broke off in its answer and began another"
@@ -434,13 +430,23 @@ class StreamDecoder(ABC):
         self._details.append({"at": [self._said.tell(), len(self._calls.all)], "item": item})
 
     def _take_media(self, kind: str, value: Any) -> bool:
-        """Keep the pictures and sounds in a part of the answer, if there are any, each once."""
+        """Keep the pictures and sounds in a part of the answer, if there are any, each once.
+
+        Of those that have a web address alone a link is kept: nobody fetches them unasked.
+        """
         items = [{"name": kind, "data": data} for data in media.made_in(value)]
         self._made += (item for item in items if item not in self._made)
-        return bool(items)
+        named = f"{kind} {value.get('type')}" if isinstance(value, dict) else kind
+        sort = next((each for each in ("image", "audio", "video") if each in named), "")
+        mark = f"![{sort}]" if sort == "image" else f"[{sort}]"
+        links = [f"{mark}({url})" for url in media.addresses_in(value)] if sort else []
+        self._links |= dict.fromkeys(links)
+        return bool(items or links)
 
     def _end_media(self) -> None:
-        """Check what the model has made. Slow: some 4 ms a megabyte."""
+        """Add the links, and check what the model has made. Slow: some 4 ms a megabyte."""
+        if self._links:
+            self._emit_text("\n\n" * bool(self._said.tell()) + "\n\n".join(self._links))
         self._media, self._not_shown = media.check_items(self._made, media.MAX_RESULT)
         for number, item in enumerate(self._media, 1):
             kind = item["media_type"]
@@ -527,11 +533,6 @@ class StreamDecoder(ABC):
         if cost is not None and self._provider.cost_unit:
             used["cost_unit"] = self._provider.cost_unit
         return used
-
-
-def string(raw: Any) -> str:
-    """Return `raw` if it is a string, else ""."""
-    return raw if isinstance(raw, str) else ""
 
 
 def _size(text: str) -> int:

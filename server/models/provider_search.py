@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..json_types import Citation, Json
-from ..strict_json import browser_safe
+from ..strict_json import as_list, as_object, as_text, browser_safe
 from . import Options
 from .vendors import Provider
 
@@ -112,7 +112,7 @@ def input_of(text: str) -> Json:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return as_object(value)
 
 
 def cited_blocks(text: str, cited: Json | None) -> Iterator[Json]:
@@ -132,26 +132,25 @@ class Citations:
     """The citations of one answer, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._all: list[Citation] = []
+        self.all: list[Citation] = []  # `meta.citations` of a message
 
     def add(self, raw: Any, start: int | None = None, end: int | None = None) -> None:
         """Add a citation of any of the APIs: of a web page, or of a document, by its name.
 
         `start`, `end`: the characters of the answer that it belongs to, None if that is not known.
         """
-        if not isinstance(raw, Mapping) or len(self._all) >= MOST:
+        if not isinstance(raw, Mapping) or len(self.all) >= MOST:
             return
-        inner = raw.get("url_citation")
-        about: Mapping[str, Any] = inner if isinstance(inner, Mapping) else raw
-        url = _text(about.get("url") or about.get("source"), MAX_URL + 1)
+        about = as_object(raw.get("url_citation")) or raw
+        url = as_text(about.get("url") or about.get("source"))[: MAX_URL + 1]
         web = len(url) <= MAX_URL and url.lower().startswith(("https://", "http://"))
         if "url" in about and not web:
             return
-        names = (_text(about.get(name), MAX_TITLE) for name in _TITLES)
+        names = (as_text(about.get(name))[:MAX_TITLE] for name in _TITLES)
         found: Citation = {"title": next(filter(None, names), "")}
         if web:
             found["url"] = url
-        if text := _text(about.get("cited_text") or about.get("content"), MAX_TEXT):
+        if text := as_text(about.get("cited_text") or about.get("content"))[:MAX_TEXT]:
             found["text"] = text
         if not (web or found["title"] or text):
             return
@@ -160,33 +159,17 @@ class Citations:
         if start is not None and end is not None and 0 <= start < end:
             found["start"], found["end"] = start, end
         found = browser_safe(found)
-        if found not in self._all:
-            self._all.append(found)
+        if found not in self.all:
+            self.all.append(found)
 
     def add_annotations(self, annotations: Any, base: int = 0) -> None:
         """Add `url_citation` annotations, or addresses that belong to no place in the answer.
 
         `base`: characters of the answer before the text of the annotations.
         """
-        for each in annotations if isinstance(annotations, list) else ():
+        for each in as_list(annotations):
             each = {"url": each} if isinstance(each, str) else each
-            inner = each.get("url_citation", each) if isinstance(each, dict) else None
-            start, end = _place(inner, "start_index"), _place(inner, "end_index")
-            if start is None or end is None:
-                self.add(each)
-            else:
-                self.add(each, base + start, base + end)
-
-    @property
-    def all(self) -> list[Citation]:
-        """Return them as `meta.citations` of a message."""
-        return self._all
-
-
-def _text(value: Any, most: int) -> str:
-    return value[:most] if isinstance(value, str) else ""
-
-
-def _place(about: Any, name: str) -> int | None:
-    value = about.get(name) if isinstance(about, dict) else None
-    return value if type(value) is int else None
+            about = as_object(as_object(each).get("url_citation", each))
+            places: list[Any] = [about.get("start_index"), about.get("end_index")]
+            placed = all(type(place) is int for place in places)
+            self.add(each, *(base + place for place in places if placed))

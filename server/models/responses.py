@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Json, Message
+from ..strict_json import as_list, as_object, as_text, objects_in
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content
-from .decoder import StreamDecoder, inner, objects, string
+from .decoder import StreamDecoder, inner
 from .failure import Failure
 from .http_model import RemoteAPI
 from .provider_search import CALL
@@ -79,7 +80,7 @@ class ResponsesDecoder(StreamDecoder):
         self._latest: Place = None  # of the item that was begun last
 
     def _read(self, chunk: dict[str, Any]) -> None:
-        kind, item = string(chunk.get("type")), inner(chunk, "item")
+        kind, item = as_text(chunk.get("type")), inner(chunk, "item")
         name, _, how = kind.removeprefix("response.").rpartition(".")
         if kind == "response.created":
             self._check_same(inner(chunk, "response"))
@@ -117,9 +118,9 @@ class ResponsesDecoder(StreamDecoder):
         known.begun = True
         known.start = self._said.tell()
         self._latest = place
-        kind = string(item.get("type"))
+        kind = as_text(item.get("type"))
         if kind == "function_call":
-            known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
+            known.call = self._begin_call(as_text(item.get("name")), as_text(item.get("call_id")))
         elif kind in _KEPT:
             self._keep(known.kept)
         else:
@@ -139,7 +140,7 @@ class ResponsesDecoder(StreamDecoder):
         if part not in item.parts and kind in (SUMMARY, TEXT):
             self._new_thought()
         item.parts.add(part)
-        self._put(item, kind, string(text))
+        self._put(item, kind, as_text(text))
 
     def _put(self, item: OutputItem, kind: str, text: str) -> None:
         if kind == "text":
@@ -168,7 +169,7 @@ class ResponsesDecoder(StreamDecoder):
             start += len(text)
         if known.call is not None:
             self._out += self._calls.close(known.call, cut=item.get("status") == "incomplete")
-        names = _KEPT.get(string(item.get("type")), ())
+        names = _KEPT.get(as_text(item.get("type")), ())
         if all(item.get(name) for name in names[:2]):
             known.kept |= {name: item[name] for name in names if item.get(name) is not None}
 
@@ -184,7 +185,7 @@ class ResponsesDecoder(StreamDecoder):
         if status in ("queued", "in_progress") and not output and not streamed:
             text = f"{self._provider.name} answered before there was an answer ({status}): leave"
             raise Failure("upstream_error", f"{text} `background` out", retryable=False)
-        for index, item in enumerate(output if isinstance(output, list) else ()):
+        for index, item in enumerate(as_list(output)):
             if isinstance(item, dict):
                 places = (str(index), _place({}, item))
                 known = next((place for place in places if place in self._items), None)
@@ -200,10 +201,10 @@ class ResponsesDecoder(StreamDecoder):
 
 def _parts(item: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Yield (kind, text, annotations) of everything readable in a whole item."""
-    for part in [item, *objects(item.get("summary")), *objects(item.get("content"))]:
-        kind, member = _TEXTS.get(string(part.get("type")), ("", ""))
+    for part in [item, *objects_in(item.get("summary")), *objects_in(item.get("content"))]:
+        kind, member = _TEXTS.get(as_text(part.get("type")), ("", ""))
         if kind:
-            yield kind, string(part.get(member)), part.get("annotations")
+            yield kind, as_text(part.get(member)), part.get("annotations")
 
 
 def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
@@ -211,7 +212,7 @@ def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
     if isinstance(index := chunk.get("output_index"), int):
         return str(index)
     names = (chunk.get("item_id"), item.get("id"), item.get("call_id"))
-    return next(filter(None, map(string, names)), None)
+    return next(filter(None, map(as_text, names)), None)
 
 
 # -- responses ------------------------------------------------------------------------------------
@@ -370,12 +371,11 @@ def _reasoning(provider: Provider, wanted: dict[str, Any]) -> dict[str, Any]:
     reasoning = {"summary": "auto"} if provider.is_reasoning else {}
     if effort := wanted.get("reasoning_effort"):
         reasoning["effort"] = effort
-    own = wanted.get("reasoning")
-    return reasoning | (own if isinstance(own, dict) else {})
+    return reasoning | as_object(wanted.get("reasoning"))
 
 
 def _text(options: Options, tools: list[Json], mode: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    text = dict(wanted["text"]) if isinstance(wanted.get("text"), dict) else {}
+    text = dict(as_object(wanted.get("text")))
     if verbosity := wanted.get("verbosity"):
         text.setdefault("verbosity", verbosity)
     asked = chat_request.wanted_format(options, tools, mode) or {}

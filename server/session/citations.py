@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..json_types import Json, Session
+from ..strict_json import as_object, as_text
 from .json_patch import parse_pointer
 
 _MARK = re.compile(r"\[\^(s\d{1,6}\.\d{1,4})\]")
@@ -38,8 +39,7 @@ def _sources(session: Session) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for message in session.get("messages", ()):
         result: Any = message.get("result") if message.get("role") == "tool" else None
-        sources = result.get("sources") if isinstance(result, dict) else None
-        for name, pointer in sources.items() if isinstance(sources, dict) else ():
+        for name, pointer in as_object(as_object(result).get("sources")).items():
             place = [] if pointer == "" else parse_pointer(pointer)  # "": the result itself
             if name not in found and place is not None:
                 if about := _about(_inner(result.get("result"), place)):
@@ -59,17 +59,15 @@ def _inner(value: Any, place: list[str]) -> Any:
 
 
 def _about(value: Any) -> Json | None:
-    url = value.get("url") if isinstance(value, dict) else None
+    url = as_object(value).get("url")
     if not isinstance(url, str) or not url.lower().startswith(("https://", "http://")):
         return None
-    title = value.get("title")
-    return {"url": url, "title": title if isinstance(title, str) else ""}
+    return {"url": url, "title": as_text(value.get("title"))}
 
 
 def _of_provider(session: Session, text: str, message_id: str) -> Iterator[Json]:
     for message in session.get("messages", ()) if message_id else ():
-        meta: Any = message.get("meta")
-        all_cited = meta.get("citations") if isinstance(meta, dict) else None
+        all_cited = as_object(message.get("meta")).get("citations")
         content: Any = message.get("content")
         if message.get("id") != message_id or not isinstance(all_cited, list):
             continue

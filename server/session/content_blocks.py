@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json
-from ..strict_json import JSONError, dumps, loads
+from ..strict_json import JSONError, as_list, dumps, loads, objects_in
 
 SHAPES = ("agentscope", "anthropic")
 USE, RESULT = "tool_use", "tool_result"
@@ -144,9 +144,8 @@ def _main(rest: Json, role: Any, parts: list[Any], calls: list[Json], thoughts: 
         content = "\n".join(text for text in texts if isinstance(text, str))
     found = {**rest, "role": role, "content": content}
     if calls:
-        there = rest.get("tool_calls")
-        there = there if isinstance(there, list) else []
-        known = [each.get("id") for each in there if isinstance(each, dict)]
+        there = as_list(rest.get("tool_calls"))
+        known = [each.get("id") for each in objects_in(there)]
         found["tool_calls"] = [*there, *(call for call in calls if call["id"] not in known)]
     if thoughts and role == "assistant":
         words = [each.get("thinking") for each in thoughts]

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..json_types import Json, Session
+from ..strict_json import as_object
 
 NESTED = 50  # paths of further instructions that are named
 
 
 def skills_of(session: Mapping[str, Any]) -> Json:
     """Return `session.skills`, {} without one."""
-    found = session.get("skills")
-    return found if isinstance(found, dict) else {}
+    return as_object(session.get("skills"))
 
 
 def listing(listed: Iterable[Mapping[str, str]]) -> str:
@@ -31,8 +31,7 @@ def prompt_listing(session: Session) -> str:
 
 def instructions_text(session: Mapping[str, Any]) -> str:
     """Return what the prompt says of the folder's instructions, "" if there are none."""
-    found = session.get("instructions")
-    about: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    about = as_object(session.get("instructions"))
     parts = []
     if path := about.get("path"):
         cut = f"\n(The rest of {path} is left out; read it there.)" if about.get("cut") else ""

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ..json_types import Json
+from ..strict_json import objects_in
 
 MAX_BYTES = 3_750_000  # of one file: 5 MB of base64, which is what Anthropic takes
 MAX_SIDE = 8_000  # pixels: Anthropic's limit, and no provider shows more than a fourth of it
@@ -27,11 +28,13 @@ MAX_SESSION = 16_000_000  # and in the results of one session: a request may hav
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PDF = "application/pdf"
 AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3"}  # and their names in a request
+PLAYED = ("audio/flac", "audio/ogg")  # sounds that a page plays, and that a model gets in words
 SNIFFED = 131_072  # bytes of a data URL that are searched for the size of a picture
 NAMES = ("data", "b64_json", "result")  # of members that hold base64 in a model's answer
 MAX_BLOCKS = 100_000  # blocks of a file that are followed; more are taken for an attack
 
 _MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")  # in the compressed data of a JPEG
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]]{1,2000}", re.IGNORECASE)  # as Markdown takes it
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
 
@@ -51,21 +54,22 @@ class Media(NamedTuple):
     height: int = 0
 
 
+_HEADS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    **dict.fromkeys((b"GIF87a", b"GIF89a"), "image/gif"),
+    b"%PDF-": PDF,
+    **dict.fromkeys((b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"), "audio/mpeg"),
+    b"fLaC": "audio/flac",
+    b"OggS": "audio/ogg",
+}
+
+
 def kind_of(head: bytes) -> str:
     """Return the media type that the first bytes of a file tell, "" for any other file."""
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
     if head.startswith(b"RIFF"):
         return {b"WEBP": "image/webp", b"WAVE": "audio/wav"}.get(head[8:12], "")
-    if head.startswith(b"%PDF-"):
-        return PDF
-    if head.startswith((b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")):
-        return "audio/mpeg"
-    return ""
+    return next((kind for begin, kind in _HEADS.items() if head.startswith(begin)), "")
 
 
 def recognise(data: bytes) -> Media:
@@ -76,7 +80,7 @@ def recognise(data: bytes) -> Media:
     """
     kind = kind_of(data)
     if not kind:
-        raise MediaError("it is neither a PNG, JPEG, GIF or WebP picture nor a PDF, WAV or MP3")
+        raise MediaError("it is neither a PNG, JPEG, GIF or WebP, nor a PDF, WAV, MP3, FLAC or Ogg")
     if len(data) > MAX_BYTES:
         most = f"{MAX_BYTES / 1e6:g} MB"
         raise MediaError(f"it has {len(data) / 1e6:.1f} MB, and {most} can be shown: make it less")
@@ -243,12 +247,23 @@ def made_in(value: Any) -> Iterator[str]:
 
     That is each data URL, and what stands in a member of one of the NAMES.
     """
+    for name, text in _texts_in(value):
+        address = _DATA_URL.match(text)
+        if address or (name in NAMES and not _ADDRESS.fullmatch(text)):
+            yield text[address.end() if address else 0 :]
+
+
+def addresses_in(value: Any) -> Iterator[str]:
+    """Yield the web addresses of the pictures and sounds in a part of a model's answer."""
+    yield from (text for _, text in _texts_in(value) if _ADDRESS.fullmatch(text))
+
+
+def _texts_in(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield (name of its member, text) of each text that is not empty."""
     waiting = [("", value)]
     for name, each in waiting:  # which grows
-        if isinstance(each, str):
-            address = _DATA_URL.match(each)
-            if address or (each and name in NAMES):
-                yield each[address.end() if address else 0 :]
+        if each and isinstance(each, str):
+            yield name, each
         elif isinstance(each, list):
             waiting += ((name, inner) for inner in each)
         elif isinstance(each, dict):
@@ -273,7 +288,7 @@ def of_message(message: Mapping[str, Any]) -> list[Json]:
         for each in items[:MAX_ITEMS]
         if isinstance(each, dict)
         and isinstance(each.get("data"), str)
-        and each.get("media_type") in (*PICTURES, PDF, *AUDIO)
+        and each.get("media_type") in (*PICTURES, PDF, *AUDIO, *PLAYED)
     ]
 
 
@@ -300,6 +315,8 @@ def part_of(item: Mapping[str, Any]) -> Json:
     kind, data = item["media_type"], item["data"]
     if kind in AUDIO:
         return {"type": "input_audio", "input_audio": {"data": data, "format": AUDIO[kind]}}
+    if kind in PLAYED:
+        return {"type": "text", "text": f"[{describe(item)}. Make it a WAV or MP3 to hear it.]"}
     url = f"data:{kind};base64,{data}"
     if kind == PDF:
         name = str(item.get("name") or "document.pdf")
@@ -311,24 +328,20 @@ def plain_text(content: Any) -> str:
     """Return the text of a content, which may be a list of parts."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    texts = [part.get("text") for part in objects_in(content)]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def parts_of(content: Any) -> Iterator[Json]:
     """Yield the parts of a content that are no text."""
-    for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and not isinstance(part.get("text"), str):
-            yield part
+    yield from (part for part in objects_in(content) if not isinstance(part.get("text"), str))
 
 
 def size_of_part(part: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return (width, height) of a picture in a data URL, None for any other part."""
     image = part.get("image_url")
     url = image.get("url") if isinstance(image, dict) else image
-    found = _DATA_URL.match(url) if isinstance(url, str) else None
-    if found is None or not isinstance(url, str):
+    if not isinstance(url, str) or not (found := _DATA_URL.match(url)):
         return None
     text = url[found.end() : found.end() + SNIFFED]
     try:

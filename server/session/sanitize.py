@@ -14,7 +14,7 @@ from typing import Any
 from ..json_types import Json
 from ..sandbox.network_policy import NETWORKS
 from ..schema.field_types import ANY
-from ..strict_json import pointer
+from ..strict_json import as_list, as_object, objects_in, pointer
 from .agent_definition import DEFAULT
 from .config_schema import CONFIG, FOREIGN
 from .limits import BEYOND_RULES
@@ -55,18 +55,18 @@ def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Js
     found = {key: value for key, value in document.items() if key in TOP}
     _instructions(document.get("character"), ("character",), defaults.get("character"), removed)
     _agent(document, defaults, removed)
-    config = _config(document, _object(defaults.get("config")), removed)
+    config = _config(document, as_object(defaults.get("config")), removed)
     if config:
         found["config"] = config
-    tools = [tool for tool in _list(document.get("tools")) if isinstance(tool, dict)]
+    tools = objects_in(document.get("tools"))
     if tools:
         removed.append(_item("tools", ("tools",), [tool.get("name") for tool in tools]))
-    facts = [text for text in _list(document.get("environment")) if isinstance(text, str)]
+    facts = [text for text in as_list(document.get("environment")) if isinstance(text, str)]
     _instructions("\n".join(facts), ("environment",), "", removed)
     if grants := _grants(document.get("grants"), ("grants",), removed):
         found["grants"] = grants
-    for name, entry in _object(_object(document.get("skills")).get("used")).items():
-        text = _object(entry).get("text")
+    for name, entry in as_object(as_object(document.get("skills")).get("used")).items():
+        text = as_object(entry).get("text")
         _instructions(text, ("skills", "used", name, "text"), "", removed)
     answered = {call for messages in _paths(document) for call in _results(messages)}
     if calls := _calls(document.get("calls"), ("calls",), answered, removed):
@@ -74,7 +74,7 @@ def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Js
     found |= _path(document, (), _waits(document.get("messages")), removed)
     if ext := _ext(document, removed):
         found["ext"] = ext
-    workspace = _object(document.get("workspace"))
+    workspace = as_object(document.get("workspace"))
     stand = _only(workspace, WORKSPACE)
     if stand or any(map(_names_tree, _paths(document))):
         found["workspace"] = {**stand, "foreign": True}
@@ -102,8 +102,8 @@ def _agent(document: Json, defaults: Mapping[str, Any], removed: list[Json]) -> 
     if not isinstance(name, str) or name in (*DEFAULT, defaults.get("agent")):
         return
     value: Json = {"name": name}
-    definition = _object(_object(document.get("config")).get("agent"))
-    policy = _object(definition.get("policy"))
+    definition = as_object(as_object(document.get("config")).get("agent"))
+    policy = as_object(definition.get("policy"))
     if definition.get("name") == name:
         kept = {tool: word for tool, word in policy.items() if word in ("ask", "deny")}
         value["definition"] = {**definition, **({"policy": kept} if "policy" in definition else {})}
@@ -116,10 +116,10 @@ def _agent(document: Json, defaults: Mapping[str, Any], removed: list[Json]) -> 
 
 def _config(document: Json, defaults: Json, removed: list[Json]) -> Json:
     found: Json = {}
-    config = _object(document.get("config"))
-    own = _object(_object(document.get("ext")).get("limits"))
+    config = as_object(document.get("config"))
+    own = as_object(as_object(document.get("ext")).get("limits"))
     if own:  # limits set for this session alone take precedence
-        config = {**config, "limits": {**_object(config.get("limits")), **own}}
+        config = {**config, "limits": {**as_object(config.get("limits")), **own}}
     for name, section in config.items():
         if name == "agent":
             continue
@@ -127,16 +127,16 @@ def _config(document: Json, defaults: Json, removed: list[Json]) -> Json:
             kept = _tools(section, ("config", "tool"), removed)
         elif name == "prompt":
             kept = {}
-            for key, text in _object(section).items():
+            for key, text in as_object(section).items():
                 _instructions(text, ("config", "prompt", key), "", removed)
         elif name in CONFIG.fields:
-            kept = _section(name, _object(section), _object(defaults.get(name)), removed)
+            kept = _section(name, as_object(section), as_object(defaults.get(name)), removed)
         else:
             kept = {}
             removed.append(_item("unknown", ("config", name)))
         if kept:
             found[name] = kept
-    if _object(defaults.get("yaa")).get("ask") in BEYOND_RULES:  # which this session would get
+    if as_object(defaults.get("yaa")).get("ask") in BEYOND_RULES:  # which this session would get
         found["yaa"] = {"ask": "by_rules", **found.get("yaa", {})}
     return found
 
@@ -155,8 +155,8 @@ def _section(name: str, section: Json, defaults: Json, removed: list[Json]) -> J
             else:
                 removed.append(_item("limit", place, value))
         elif keeps == "at_most":
-            most = _object(defaults.get(key))
-            inner = _object(value)
+            most = as_object(defaults.get(key))
+            inner = as_object(value)
             if kept := {one: number for one, number in inner.items() if _fits(number, one, most)}:
                 found[key] = kept
             over = [(one, number) for one, number in inner.items() if one not in kept]
@@ -179,8 +179,8 @@ def _other(place: Place, key: str, value: Any) -> list[Json]:
     if key == "unattended":
         return [_item("unattended", place, True)] if value is True else []
     if key == "provider":
-        shown = {name: one for name, one in _object(value).items() if name != "api_key"}
-        named = any((name, one) != ("name", "auto") for name, one in _object(value).items())
+        shown = {name: one for name, one in as_object(value).items() if name != "api_key"}
+        named = any((name, one) != ("name", "auto") for name, one in as_object(value).items())
         return [_item("provider", place, shown)] if named else []
     if key in ("model_settings", "tool_choice"):
         return [_item(key, place, value)] if value else []
@@ -200,10 +200,10 @@ def _fits(value: Any, key: str, defaults: Json) -> bool:
 def _tools(section: Any, place: Place, removed: list[Json]) -> Json:
     """Return the settings of tools that only narrow."""
     found: Json = {}
-    for name, tool in _object(section).items():
+    for name, tool in as_object(section).items():
         kept: Json = {}
         over: Json = {}
-        for key, value in _object(tool).items():
+        for key, value in as_object(tool).items():
             if (key == "deny" and value is True) or (key == "network" and value in NETWORKS):
                 kept[key] = value
             elif not (key in ("deny", "auto_approve") and value is False):
@@ -218,7 +218,7 @@ def _tools(section: Any, place: Place, removed: list[Json]) -> Json:
 def _grants(grants: Any, place: Place, removed: list[Json]) -> list[Json]:
     """Return the grants that deny."""
     found = []
-    for index, grant in enumerate(_list(grants)):
+    for index, grant in enumerate(as_list(grants)):
         if not isinstance(grant, dict):
             continue
         if grant.get("decision") == "deny":
@@ -236,12 +236,12 @@ def _path(state: Json, place: Place, waits: bool, removed: list[Json]) -> Json:
 
     Interrupts are removed: the server raises them again, with the real arguments of the calls.
     """
-    for index, interrupt in enumerate(_list(state.get("interrupts"))):
+    for index, interrupt in enumerate(as_list(state.get("interrupts"))):
         if isinstance(interrupt, dict) and isinstance(interrupt.get("answer"), dict):
             value = _only(interrupt, ("reason", "tool"))
             removed.append(_item("answer", (*place, "interrupts", index), value))
     found = _only(state, ("status", "finish_reason"))
-    if state.get("status") == "interrupted" and (waits or _list(state.get("interrupts"))):
+    if state.get("status") == "interrupted" and (waits or as_list(state.get("interrupts"))):
         found = {"status": "in_progress"}  # the web page offers to continue
     if isinstance(run := state.get("run"), dict):
         kept = _only(run, RUN).items()
@@ -258,7 +258,7 @@ def _calls(calls: Any, place: Place, answered: set[str], removed: list[Json]) ->
     person is asked.
     """
     found: Json = {}
-    for call_id, entry in _object(calls).items():
+    for call_id, entry in as_object(calls).items():
         if not isinstance(entry, dict):
             continue
         state = entry.get("state")
@@ -283,18 +283,18 @@ def _ext(document: Json, removed: list[Json]) -> Json:
 
     Other keys are removed, because the owner's tools can read all of it.
     """
-    ext = _object(document.get("ext"))
+    ext = as_object(document.get("ext"))
     found = _only(ext, EXT)
-    held = _object(ext.get("held"))
+    held = as_object(ext.get("held"))
     _grants(held.get("grants"), ("ext", "held", "grants"), removed)
     _tools(held.get("tool"), ("ext", "held", "tool"), removed)
-    tree = _object(ext.get("tree"))
+    tree = as_object(ext.get("tree"))
     branches = [
         _branch(branch, ("ext", "tree", "branches", index), removed)
-        for index, branch in enumerate(_list(tree.get("branches")))
+        for index, branch in enumerate(as_list(tree.get("branches")))
         if _is_branch(branch)
     ]
-    if active := _only(_object(tree.get("active")), ACTIVE):
+    if active := _only(as_object(tree.get("active")), ACTIVE):
         found["tree"] = {"branches": branches, "active": active}
     elif branches:
         found["tree"] = {"branches": branches}
@@ -319,19 +319,23 @@ def _branch(branch: Json, place: Place, removed: list[Json]) -> Json:
 
 def _paths(document: Json) -> Iterator[Any]:
     yield document.get("messages")
-    tree = _object(_object(document.get("ext")).get("tree"))
-    yield from (branch["messages"] for branch in _list(tree.get("branches")) if _is_branch(branch))
+    tree = as_object(as_object(document.get("ext")).get("tree"))
+    yield from (
+        branch["messages"] for branch in as_list(tree.get("branches")) if _is_branch(branch)
+    )
 
 
 def _names_tree(messages: Any) -> bool:
     """Return whether a message says how the files were."""
-    told = [message for message in _list(messages) if isinstance(message, dict)]
-    return any("tree" in each or "tree" in _object(each.get("result")) for each in told)
+    told = objects_in(messages)
+    return any("tree" in each or "tree" in as_object(each.get("result")) for each in told)
 
 
 def _results(messages: Any) -> set[str]:
     """Return the ids of the calls that have a result in these messages."""
-    tools = (one for one in _list(messages) if isinstance(one, dict) and one.get("role") == "tool")
+    tools = (
+        one for one in as_list(messages) if isinstance(one, dict) and one.get("role") == "tool"
+    )
     ids = (one.get("tool_call_id") for one in tools)
     return {call_id for call_id in ids if isinstance(call_id, str)}
 
@@ -339,9 +343,9 @@ def _results(messages: Any) -> set[str]:
 def _waits(messages: Any) -> bool:
     """Return whether a call in these messages has no result in them."""
     results = _results(messages)
-    for message in _list(messages):
-        for call in _list(_object(message).get("tool_calls")):
-            call_id = _object(call).get("id")
+    for message in as_list(messages):
+        for call in as_list(as_object(message).get("tool_calls")):
+            call_id = as_object(call).get("id")
             if isinstance(call_id, str) and call_id not in results:
                 return True
     return False
@@ -367,14 +371,6 @@ def _item(kind: str, place: Place, *value: Any) -> Json:
 
 def _only(node: Json, keys: tuple[str, ...]) -> Json:
     return {key: node[key] for key in keys if key in node}
-
-
-def _object(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _number(value: Any) -> bool:

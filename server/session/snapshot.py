@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..json_types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
+from ..strict_json import as_object
 from . import content_blocks
 from .events import (
     SNAPSHOT,
@@ -134,8 +135,7 @@ def _part(part: Json) -> Json:
     """
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    picture = part.get("image_url")
-    url = picture.get("url") if isinstance(picture, dict) else None
+    url = as_object(part.get("image_url")).get("url")
     if not isinstance(url, str):
         return {"type": "text", "text": f"[{part['type'][:40]}]"}
     head, comma, data = url.partition(";base64,")

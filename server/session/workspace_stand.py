@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Message, Session, SessionWorkspace
+from ..strict_json import as_object
 
 TREE = re.compile(r"[0-9a-f]{64}")
 
@@ -28,8 +29,7 @@ def stand_of(session: Session) -> str | None:
     last message that has one, be it a result or a user's; else `workspace.start`. So a document
     without its last messages stands where it stood before them.
     """
-    found = session.get("workspace")
-    workspace: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    workspace = as_object(session.get("workspace"))
     at, tree, start = (workspace.get(name) for name in ("message", "tree", "start"))
     if not is_tree(tree) or not isinstance(at, str):
         at = tree = None
@@ -84,8 +84,7 @@ def tree_of(message: Any, side: str = "after") -> str | None:
     """
     known: Mapping[str, Any] = message if isinstance(message, dict) else {}
     result = known.get("result") if known.get("role") == "tool" else None
-    trees = result.get("tree") if isinstance(result, dict) else None
-    tree = trees.get(side) if isinstance(trees, dict) else None
+    tree = as_object(as_object(result).get("tree")).get(side)
     if known.get("role") == "user" and side == "after":
         tree = known.get("tree")
     return str(tree) if is_tree(tree) else None

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from ..schema.compile import inline
 from ..schema.validate import KEYWORDS
-from ..strict_json import dumps
+from ..strict_json import as_list, as_object, dumps
 
 TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 DATA = ("default", "const", "enum", "examples", "required")
@@ -84,14 +84,14 @@ def tools_in(
 
 
 def _is_supported(document: Any) -> bool:
-    version = _dict(document).get("openapi")
+    version = as_object(document).get("openapi")
     is_openapi = isinstance(version, str) and version.startswith("3.")
-    return is_openapi or _dict(document).get("swagger") == "2.0"
+    return is_openapi or as_object(document).get("swagger") == "2.0"
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]] | str]:
     """Yield (path, method, operation with the parameters of its path), or why one is left out."""
-    for path, written in _dict(document.get("paths")).items():
+    for path, written in as_object(document.get("paths")).items():
         try:
             shared = _follow_references(document, written)
         except ValueError as error:
@@ -102,7 +102,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
                 item = _follow_references(document, shared.get(method))
                 if not isinstance(shared.get(method), dict):
                     continue
-                both = [*_list(shared.get("parameters")), *_list(item.get("parameters"))]
+                both = [*as_list(shared.get("parameters")), *as_list(item.get("parameters"))]
                 item = {**item, "parameters": both}
                 yield path, method, _from_swagger(document, item) if _is_swagger(document) else item
             except ValueError as error:
@@ -168,7 +168,7 @@ def _tool(
                 **more,
             }
         else:
-            unsent = ", ".join(map(str, _dict(body.get("content"))))[:100]
+            unsent = ", ".join(map(str, as_object(body.get("content"))))[:100]
     texts = (item.get("summary"), item.get("description"))
     described = "\n\n".join(dict.fromkeys(str(text).strip() for text in texts if text))
     entry = {"name": name, "description": described, "method": method.upper(), "path": path}
@@ -211,7 +211,7 @@ def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
             continue
         if place == "content":
             return schema, {"in": place, "as": kind if kinds is _JSON else ""}
-        written = list(map(_dict, _dict(about.get("encoding")).values()))
+        written = list(map(as_object, as_object(about.get("encoding")).values()))
         deep = any(each.get("style") == "deepObject" for each in written)
         flat = any(each.get("explode") is False for each in written)
         return schema, {"in": place, "style": "deep" if deep else "comma" if flat else ""}
@@ -225,9 +225,9 @@ def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, Any, st
 
     ({}, None, "") if there is none.
     """
-    for kind, about in _dict(body.get("content")).items():
+    for kind, about in as_object(body.get("content")).items():
         if kinds.fullmatch(kind):
-            return _dict(about).get("schema", {}), _dict(about), kind
+            return as_object(about).get("schema", {}), as_object(about), kind
     return {}, None, ""
 
 
@@ -243,7 +243,7 @@ def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str
         if found is not None and len(dumps(more)) > MAX_SCHEMA:
             break
         found, depth = more, depth + 1
-    whole = _dict(_as_json_schema(found, sent=True))
+    whole = as_object(_as_json_schema(found, sent=True))
     if description and "description" not in whole:
         whole["description"] = str(description)[:500]
     return whole
@@ -289,12 +289,12 @@ def _without_answers(schema: dict[str, Any], found: dict[str, Any]) -> None:
     """Remove `readOnly` properties, which occur in responses only."""
     only = {
         name
-        for name, inner in _dict(schema.get("properties")).items()
-        if _dict(inner).get("readOnly") is True
+        for name, inner in as_object(schema.get("properties")).items()
+        if as_object(inner).get("readOnly") is True
     }
     if only:
         found["properties"] = {n: s for n, s in found["properties"].items() if n not in only}
-        found["required"] = [name for name in _list(schema.get("required")) if name not in only]
+        found["required"] = [name for name in as_list(schema.get("required")) if name not in only]
 
 
 def _follow_references(document: dict[str, Any], about: Any) -> dict[str, Any]:
@@ -303,12 +303,12 @@ def _follow_references(document: dict[str, Any], about: Any) -> dict[str, Any]:
     Raises ValueError for references that lead nowhere or in a circle.
     """
     for _ in range(MAX_REFERENCES):
-        reference = _dict(about).get("$ref")
+        reference = as_object(about).get("$ref")
         if reference is None:
-            return _dict(about)
+            return as_object(about)
         about = document if str(reference).startswith("#/") else None
         for part in str(reference).removeprefix("#/").split("/"):
-            about = _dict(about).get(unquote(part).replace("~1", "/").replace("~0", "~"))
+            about = as_object(about).get(unquote(part).replace("~1", "/").replace("~0", "~"))
         if not isinstance(about, dict):
             raise ValueError(_lost(reference))
     raise ValueError("its references lead in a circle")
@@ -334,11 +334,11 @@ def _from_swagger(document: dict[str, Any], item: dict[str, Any]) -> dict[str, A
 
     Raises ValueError for references that lead nowhere.
     """
-    kinds = [*map(str, _list(item.get("consumes", document.get("consumes"))))]
+    kinds = [*map(str, as_list(item.get("consumes", document.get("consumes"))))]
     parameters: list[dict[str, Any]] = []
     fields: list[dict[str, Any]] = []
     body: dict[str, Any] = {}
-    for each in _list(item.get("parameters")):
+    for each in as_list(item.get("parameters")):
         about = _follow_references(document, each)
         if about.get("in") == "body":
             content = {kind: {"schema": about.get("schema", {})} for kind in kinds or ["*/*"]}
@@ -384,11 +384,3 @@ def _free(wire: str, taken: dict[str, Any]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

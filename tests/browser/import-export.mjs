@@ -139,12 +139,12 @@ await main(async (walk, job) => {
 
   await walk.step("what a model made is shown and heard, after a reload too", async () => {
     const title = await page.$eval(".row[data-current=true] .row-title", (row) => row.textContent);
-    const made = [{ media_type: "image/png", name: "image-1.png", bytes: 94, width: 64, height: 48, data: job.picture }, { media_type: "audio/wav", name: "audio-2.wav", bytes: 2044, data: job.sound }];
+    const made = [{ media_type: "image/png", name: "image-1.png", bytes: 94, width: 64, height: 48, data: job.picture }, { media_type: "audio/wav", name: "audio-2.wav", bytes: 2044, data: job.sound }, { media_type: "audio/flac", name: "audio-3.flac", bytes: job.flac.length * 0.75, data: job.flac }];
     await walk.drop("#side", ["drawn.json", JSON.stringify({ id: "drawn", messages: [{ role: "user", content: "Draw and hum" }, { role: "assistant", content: "Here", media: made }] })]);
     await walk.press("Draw and hum", ".row-open");
     const check = async () => {
       await page.waitForFunction(() => document.querySelector(".shown img[alt='image-1.png']")?.naturalWidth === 64);
-      await page.waitForFunction(() => document.querySelector(".shown audio[aria-label='audio-2.wav']")?.duration > 0);
+      for (const name of ["audio-2.wav", "audio-3.flac"]) await page.waitForFunction((label) => document.querySelector(`.shown audio[aria-label='${label}']`)?.duration > 0, {}, name);
     };
     await check();
     await walk.clean("made");

@@ -49,6 +49,7 @@ class ImportExport(walks.Both):
                 "folder": folder,
                 "zip": export(),
                 "picture": base64.b64encode(pictures.png(64, 48)).decode(),
+                "flac": base64.b64encode(pictures.flac()).decode(),
                 "sound": base64.b64encode(wave(b"\0\20" * 1_000)).decode(),
             }
             self.walk("import-export", browser, job, expected=may_fail)

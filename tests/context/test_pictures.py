@@ -145,6 +145,12 @@ class Tokens(unittest.TestCase):
         for kind in ("application/pdf", "audio/wav"):
             one = result(0, {"media_type": kind, "data": data, "name": "x", "bytes": 3_000_000})
             self.assertGreater(media_tokens(one, ANY), 5_000)
+        for kind in media.PLAYED:  # it is a few words
+            one = result(0, {"media_type": kind, "data": data, "name": "x", "bytes": 3_000_000})
+            self.assertEqual(media_tokens(one, ANY), 0)
+            *_, part = shown_media([one])[0]["content"]
+            self.assertEqual(part["type"], "text")
+            self.assertIn(f"x: {kind}, 3,000,000 bytes. Make it a WAV or MP3", part["text"])
 
 
 class Dropped(unittest.TestCase):

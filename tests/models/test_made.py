@@ -35,6 +35,10 @@ def part(data: str) -> Any:
     return {"type": "image_url", "image_url": {"url": url(data)}}
 
 
+def part_of(address: str) -> Any:
+    return {"type": "image_url", "image_url": {"url": address}}
+
+
 def call(data: str) -> Any:
     return {"type": "image_generation_call", "id": "i", "status": "completed", "result": data}
 
@@ -152,6 +156,47 @@ class EveryShape(unittest.TestCase):
         self.assertEqual(list(media.made_in(deep)), [b64(PICTURE)])
 
 
+class Addresses(unittest.TestCase):
+    """A picture or sound of which only an address comes is a link in the text."""
+
+    web = "https://made.test/a.png?x=1"
+
+    def test_beside_a_text_and_alone(self) -> None:
+        sound = {"type": "audio_url", "audio_url": {"url": self.web}}
+        shapes: dict[str, tuple[str, Any, str]] = {
+            "OpenRouter": ("chat", {"images": [part_of(self.web)]}, "!"),
+            "LiteLLM before": ("chat", {"image": {"url": self.web}}, "!"),
+            "a part": ("chat", {"content": [part_of(self.web)]}, "!"),
+            "a sound": ("chat", {"content": [sound]}, ""),
+            "a call": ("responses", call(self.web), "!"),
+            "a block": ("messages", {"type": "image", "source": {"url": self.web}}, "!"),
+        }
+        for what, (api, shape, mark) in shapes.items():
+            for text in (True, False):
+                with self.subTest(what, text=text):
+                    made = message(whole.read(api, body(api, shape, shape, text=text)))
+                    link = f"{mark}[{'image' if mark else 'audio'}]({self.web})"
+                    self.assertEqual(made["content"], f"ok\n\n{link}" if text else link)
+                    self.assertEqual((shown(made), codes(made)), ([], []))
+
+    def test_an_address_of_something_else_is_none(self) -> None:
+        for api, shape in (
+            ("chat", {"content": [{"type": "reference", "url": self.web}]}),
+            ("messages", {"type": "mcp_tool_result", "content": [{"url": self.web}]}),
+            ("chat", {"images": [part_of("https://made.test/a) [b](javascript:1")]}),
+            ("chat", {"images": [part_of("file:///etc/passwd")]}),
+        ):
+            with self.subTest(api, shape=shape):
+                made = message(whole.read(api, body(api, shape)))
+                self.assertEqual((made["content"], codes(made)), ("ok", [ANSWER_UNREAD]))
+
+    def test_a_picture_and_an_address(self) -> None:
+        made = message(
+            whole.read("chat", body("chat", {"images": [part(b64(PICTURE)), part_of(self.web)]}))
+        )
+        self.assertEqual((len(shown(made)), made["content"]), (1, f"ok\n\n![image]({self.web})"))
+
+
 class Streams(unittest.TestCase):
     def sound(self, *deltas: Any, **changes: Any) -> Any:
         chunks = [{"choices": [{"index": 0, "delta": {"audio": each}}]} for each in deltas]
@@ -168,6 +213,16 @@ class Streams(unittest.TestCase):
         self.assertEqual((made["content"], codes(made)), ("Hey!", []))
         self.assertTrue(data.endswith(b"data\6\0\0\0\1\2\3\4\5\6"))
         self.assertEqual(int.from_bytes(data[4:8], "little"), len(data) - 8)
+
+    def test_sound_of_each_format(self) -> None:
+        for head, kind, name in (
+            (b"fLaC", "audio/flac", "audio-1.flac"),
+            (b"OggS", "audio/ogg", "audio-1.ogg"),
+            (b"ID3", "audio/mpeg", "audio-1.mp3"),
+        ):
+            with self.subTest(kind):
+                made = self.sound({"data": b64(head + b"\0" * 20)})
+                self.assertEqual((shown(made)[0][:2], codes(made)), ((kind, name), []))
 
     def test_sound_that_is_none(self) -> None:
         for pieces in (

@@ -23,6 +23,8 @@ GOOD: dict[str, tuple[bytes, str, tuple[int, int]]] = {
     "pdf": (pictures.PDF, "application/pdf", (0, 0)),
     "wav": (pictures.wav(), "audio/wav", (0, 0)),
     "mp3": (b"ID3\x04" + b"\0" * 20, "audio/mpeg", (0, 0)),
+    "flac": (b"fLaC" + b"\0" * 20, "audio/flac", (0, 0)),
+    "opus": (b"OggS" + b"\0" * 24 + b"OpusHead", "audio/ogg", (0, 0)),
 }
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 EMPTY = pictures.chunk(b"IDAT", b"")

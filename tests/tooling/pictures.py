@@ -65,3 +65,24 @@ with open("plot.png", "wb") as file:
     file.write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head)
         + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 """
+
+
+def flac(frames: int = 8) -> bytes:
+    """Silence of 4,096 samples a frame, 44.1 kHz, one channel."""
+    about = 44_100 << 44 | 15 << 36 | 4_096 * frames
+    head = struct.pack(">HH6xQ16x", 4_096, 4_096, about)
+    found = b"fLaC\x80" + len(head).to_bytes(3, "big") + head
+    for number in range(frames):
+        frame = bytes((0xFF, 0xF8, 0xC9, 0x08, number))
+        frame += _checksum(frame, 8, 0x07) + b"\0\0\0"
+        found += frame + _checksum(frame, 16, 0x8005)
+    return found
+
+
+def _checksum(data: bytes, bits: int, polynomial: int) -> bytes:
+    value = 0
+    for byte in data:
+        value ^= byte << bits - 8
+        for _ in range(8):
+            value = (value << 1 ^ polynomial if value >> bits - 1 else value << 1) & (1 << bits) - 1
+    return value.to_bytes(bits // 8, "big")

@@ -13,7 +13,7 @@ yaa.define('ui/dom', [], () => {
     'scope', 'start', 'loading', 'list', 'datetime', 'closedby', 'preload',
   ])
   const LINK = /^(?:https?:|mailto:|#)/i
-  const SOURCE = /^(?:https?:|blob:|data:(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/(?:wav|mpeg))[;,])/i
+  const SOURCE = /^(?:https?:|blob:|data:(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/\w+)[;,])/i
 
   /**
    * `h('button.primary', {onclick, 'aria-label': text}, 'Send')`. Children are nodes, strings, arrays of these, or

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from ...json_types import Json
 from ...runtime.offload import collector_paused
-from ...strict_json import count_values, depth_exceeds
+from ...strict_json import as_list, as_object, count_values, depth_exceeds
 from ...telemetry import tracing
 from .inbox import LISTS, Caller, Inbox
 
@@ -314,7 +314,7 @@ class Peer:
         """
         if self._capabilities is None:
             found = await self.ask("server/discover", {})
-            self._capabilities = self._capabilities or _object(found.get("capabilities"))
+            self._capabilities = self._capabilities or as_object(found.get("capabilities"))
         return self._capabilities
 
     async def entries(self, kind: str) -> list[Json]:
@@ -489,7 +489,7 @@ class Peer:
         self.link.version = version
         await self.link.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         await self.link.listen()
-        self._capabilities = _object(result.get("capabilities"))
+        self._capabilities = as_object(result.get("capabilities"))
         self.era, self._opened = "legacy", True
         return True
 
@@ -501,14 +501,14 @@ class Peer:
         except RpcError as error:
             told = error.data if isinstance(error.data, dict) else {}
             supported = told.get("supported")
-            return error.code == UNSUPPORTED_VERSION and MODERN in _list(supported)
+            return error.code == UNSUPPORTED_VERSION and MODERN in as_list(supported)
         except SignInNeeded:
             raise
         except LinkError:
             return False
-        if MODERN not in _list(found.get("supportedVersions")):
+        if MODERN not in as_list(found.get("supportedVersions")):
             return False
-        self._capabilities = _object(found.get("capabilities"))
+        self._capabilities = as_object(found.get("capabilities"))
         return True
 
     def _message(self, method: str, params: Json, *, progress: bool = False) -> Json:
@@ -521,11 +521,3 @@ class Peer:
         full = {**params, "_meta": about} if about else params
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         return {**message, "params": full} if full else message
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ yaa.define('ui/tools/result-media', [
 ], ({ h, icon, list }, { t, count }, download, { size }, safeUrls, { escapeControls }) => {
   /** As many as a result may have; anybody may have written the document. */
   const MOST = 8
-  const SOUND = /^audio\/(?:wav|mpeg)$/
+  const SOUND = /^audio\/(?:wav|mpeg|flac|ogg)$/
   const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
   /** @param {boolean} [made] by the model? @returns {{el: any, update: (media: any[]) => void}} */

@@ -14,6 +14,7 @@ from typing import Any
 from ....http.client import Client, Response
 from ....json_types import Json
 from ....runtime.file_stamps import Stamp
+from ....strict_json import as_list
 from ....telemetry import log
 from ..peer import LinkError, SignInNeeded
 from .discovery import Web, find_resource
@@ -93,7 +94,7 @@ class Access:
     def secrets(self) -> list[str]:
         """Return every text that no log, result or error may have."""
         record = self.record
-        clients = [record.get("client"), *_list(record.get("registrations"))]
+        clients = [record.get("client"), *as_list(record.get("registrations"))]
         found = [each.get("secret") for each in clients if isinstance(each, dict)]
         found += [record.get("access_token"), record.get("refresh_token")]
         found += [self.settings.client_secret, *self._former]
@@ -280,7 +281,3 @@ class Access:
         new = [each for each in old if isinstance(each, str) and each not in self._former]
         self._former = [*new, *self._former][:FORMER]
         self._record, self._stamp = record, stamp
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

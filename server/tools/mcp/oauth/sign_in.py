@@ -13,9 +13,9 @@ import hmac
 import json
 import secrets
 from dataclasses import dataclass
-from typing import Any
 
 from ....json_types import Json
+from ....strict_json import as_list
 from ..peer import MODERN, meta
 from .access import Access
 from .discovery import find_early_issuer, find_issuer, find_resource
@@ -243,7 +243,7 @@ async def _register(
     client = read_registration(answer, issuer.auth_methods)
     async with access.file.lock():
         record, told = access.record, {"issuer": issuer.issuer, "redirect_uri": redirect_uri}
-        known = [{**client.document(), **told}, *_list(record.get("registrations"))]
+        known = [{**client.document(), **told}, *as_list(record.get("registrations"))]
         access.save({**record, "registrations": known[:REGISTRATIONS]})
     return client
 
@@ -262,17 +262,13 @@ def _begun_client(access: Access, issuer: Issuer, told: Json) -> ClientId:
 
 
 def _registrations(access: Access, issuer: Issuer) -> list[Json]:
-    known = _list(access.record.get("registrations"))
+    known = as_list(access.record.get("registrations"))
     known = [each for each in known if isinstance(each, dict)]
     return [each for each in known if is_same_issuer(each.get("issuer"), issuer.issuer)]
 
 
 def _registered(told: Json) -> ClientId:
     return ClientId(str(told["id"]), str(told.get("secret", "")), str(told.get("method", "none")))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 # -- state ----------------------------------------------------------------------------------------
