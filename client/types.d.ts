@@ -541,7 +541,7 @@ interface Modules {
     /** takes live output of a call; false: it is none */
     hear(output: Map<string, string>, event: YaaEvent): boolean
   }
-  'io/store-memory': { open(): Store; headOf(session: Session, updated: number, said?: number): Head; later(a: Head, b: Head): number }
+  'io/store-memory': { open(): Store; headOf(session: Session, updated: number, said?: number): Head; readHead(head: any): Head; later(a: Head, b: Head): number }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
     open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings

@@ -108,6 +108,32 @@ await main(async (walk, job) => {
     if (after !== before || before < 3) throw new Error(`${before} before, ${after} after`);
   });
 
+  await walk.step("damaged records hide no session of the list, and each is there once", async () => {
+    const { page } = walk;
+    const names = () => page.evaluate(async () => (await (await yaa.use("io/store-idb").open()).list()).map(({ id }) => String(id)));
+    const sound = await names();
+    const damage = (heads) => page.evaluate(async (all) => {
+      const transaction = await new Promise((resolve) => { indexedDB.open("yaa").onsuccess = ({ target }) => resolve(target.result.transaction("heads", "readwrite")); });
+      for (const head of all) transaction.objectStore("heads")[head.title ? "put" : "delete"](head.title ? { ...head, updated: head.updated ?? NaN } : head.id);
+      await new Promise((resolve) => { transaction.oncomplete = resolve; });
+      transaction.db.close();
+    }, heads);
+    const damaged = [
+      { id: "bad1", title: "Twice", updated: "yesterday", tags: "work" }, { id: "bad2", title: { a: 1 }, updated: {}, tags: [1, {}] },
+      { id: "bad3", title: "Twice", tags: null }, { id: "bad4", title: 7, updated: -1, tags: ["work"] }, { id: 5, title: "A number", said: "long ago", tags: [[]] },
+    ];
+    await damage(damaged);
+    await page.goto("about:blank");
+    await page.goto(job.url.split("#")[0]);
+    await ready(page);
+    const rows = (count) => page.waitForFunction((n) => document.querySelectorAll(".side-list .row-open").length === n, {}, count);
+    await rows(sound.length + damaged.length);
+    await page.evaluate((id) => yaa.use("ui/commands").context().actions.open(id), sound[0]);
+    await page.waitForFunction(() => document.querySelector(".side-list .row[data-current]"));
+    await rows(sound.length + damaged.length);
+    await damage(damaged.map(({ id }) => ({ id })));
+  });
+
   await walk.step("a folder has every session as a file", async () => {
     const { page } = walk;
     if (job.browser !== "chromium" || !(await page.evaluate(() => isSecureContext))) return { skipped: true };

@@ -14,6 +14,12 @@ await main(async (walk, job) => {
   await one.goto(job.url);
   await one.waitForSelector(".side .dot.good");
   const two = await walk.newPage();
+  await two.evaluateOnNewDocument(() => {
+    const { BroadcastChannel } = globalThis;
+    globalThis.BroadcastChannel = class extends BroadcastChannel {
+      addEventListener(kind, callback) { super.addEventListener(kind, (event) => globalThis.isDeaf || callback(event)); }
+    };
+  });
   await two.goto(home);
   for (const page of [two, one]) {
     await page.bringToFront(); // a page behind another one draws no frames, and is not looked at
@@ -69,6 +75,41 @@ await main(async (walk, job) => {
     for (const page of [two, one]) {
       await page.bringToFront();
       await page.waitForFunction(() => document.querySelectorAll("article.message[data-role=assistant]").length === 2 && !document.querySelector(".feed[aria-busy=true]") && !document.querySelector(".ask .primary"));
+    }
+  });
+
+  await walk.step("what is sent where nothing is known of the other's run waits for its end, and is not refused in words", async () => {
+    await one.bringToFront();
+    await one.click(".side [aria-label='New session']");
+    await say(one, "bench tokens=4 delay_us=0");
+    await one.waitForFunction(() => /@\d+@/.test(document.querySelector("article.message[data-role=assistant]")?.textContent ?? "") && !document.querySelector(".feed[aria-busy=true]"));
+    await two.bringToFront();
+    await open(two, "tokens=4 ");
+    await two.evaluate(() => {
+      globalThis.isDeaf = true;
+      globalThis.said = new Set();
+      new MutationObserver(() => document.querySelectorAll(".toast, #status, .status-line").forEach((el) => globalThis.said.add(el.textContent))).observe(document.body, { childList: true, subtree: true, characterData: true });
+    });
+    await one.bringToFront();
+    await say(one, LONG);
+    await one.waitForFunction(() => document.querySelector("article[aria-busy=true]"));
+    await two.bringToFront();
+    await say(two, "bench tokens=5 delay_us=0");
+    await two.waitForSelector(".queue-item");
+    await sees(two, ".status-line", "What you send waits for its end");
+    const said = await two.evaluate(() => {
+      globalThis.isDeaf = false;
+      return [...globalThis.said].filter((words) => words.includes("another tab") || words.includes("Another tab"));
+    });
+    if (!said.every((words) => words.includes("waits for its end"))) throw new Error(said.join(" | "));
+    await one.bringToFront();
+    await one.waitForFunction(() => document.querySelector(".queue-item"));
+    await one.click("form.composer button.send");
+    await one.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await one.click(".queue-item .button");
+    for (const page of [one, two]) {
+      await page.bringToFront();
+      await page.waitForFunction(() => [...document.querySelectorAll("article.message[data-role=user]")].filter((each) => each.textContent.includes("tokens=5")).length === 1 && !document.querySelector(".queue-item") && !document.querySelector(".feed[aria-busy=true]"));
     }
   });
 

@@ -38,3 +38,20 @@ test('a list shows each of its items once, in order, also where keys come twice'
     }
   }
 })
+
+test('what cannot be drawn once leaves no item twice', () => {
+  const parent = new Parent()
+  let bad = ''
+  const draw = (/** @type {string[]} */ names) => list(parent, names.map((name) => ({ key: name, name })), (one) => one.key, (item) => {
+    const view = parent.view(item)
+    return { ...view, update: (one) => { if (one.name === bad) throw new Error(bad); view.update(one) } }
+  })
+  draw(['a', 'b', 'c'])
+  for (const names of [['a', 'b', 'x', 'c'], ['b', 'x', 'a']]) {
+    bad = 'x'
+    assert.throws(() => draw(names), /x/)
+    bad = ''
+    draw(names)
+    assert.deepStrictEqual(parent.all.map(({ shows }) => shows), names)
+  }
+})

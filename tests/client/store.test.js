@@ -228,6 +228,20 @@ test('a session that cannot be read is no session, is said, can be deleted, and 
   assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['b'])
 })
 
+test('a damaged record in the list is listed once, as far as it is sound, and in its place', async () => {
+  const indexedDB = new FakeIDB()
+  const store = await idb.open({ indexedDB })
+  await store.put(example('a'))
+  const { stores: tables } = indexedDB.databases.get('yaa')
+  const damaged = [
+    { id: 'b', title: { toString: 1 }, updated: 'yesterday', tags: 'work' }, { id: 'c', title: 7, updated: NaN, tags: [1, {}, null, 'work'] },
+    { id: 'd' }, { id: 'e', title: 'E', updated: { valueOf: 1 }, said: 'long ago', tags: null }, { id: 5, title: 'F', updated: 2, tags: ['work'] },
+  ]
+  for (const head of damaged) tables.get('heads').records.set(head.id, head)
+  const found = (await store.list()).map(({ id, title, updated, said, tags }) => [id, title, id === 'a' ? '' : said ?? updated, ...tags])
+  assert.deepStrictEqual(found, [['a', 'hi', ''], [5, 'F', 2, 'work'], ['b', '', 0], ['c', '', 0, 'work'], ['d', '', 0], ['e', 'E', 0]])
+})
+
 test('a damaged event costs what follows it, not the session', async () => {
   const rows = [[null, 0], [{ type: 7 }, 1], [5, 1], [undefined, 2]]
   for (const [bad, place] of rows) {

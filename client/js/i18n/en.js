@@ -141,7 +141,7 @@ yaa.define('i18n/en', [], () => {
     'run.failed': 'Could not continue.',
     'run.retry': 'Try now',
     'run.mirrored': 'Another tab runs this. It is shown here as it goes, and can be stopped here.',
-    'run.elsewhere': 'This session is running in another tab.',
+    'run.elsewhere': 'Another tab runs this session. What you send waits for its end.',
     'run.stopped': 'Stopped.',
     'run.byYou': 'With your key, from another tab or device.',
     'run.byOwner': 'By an owner of this server.',

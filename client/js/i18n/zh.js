@@ -143,7 +143,7 @@ yaa.define('i18n/zh', [], () => {
     'run.failed': '无法继续。',
     'run.retry': '现在重试',
     'run.mirrored': '由另一个标签页运行，此处同步显示，也可在此停止。',
-    'run.elsewhere': '这个会话正在另一个标签页里运行。',
+    'run.elsewhere': '另一个标签页正在运行此会话，你发送的内容会等它结束。',
     'run.stopped': '已停止。',
     'run.byYou': '由你的密钥从另一个标签页或设备停止。',
     'run.byOwner': '由此服务器的所有者停止。',

@@ -122,7 +122,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
         unread(error)
         throw error
       })
-      return /** @type {Head[]} */ (heads).sort(memory.later)
+      return heads.map(memory.readHead).sort(memory.later)
     }
 
     /**

@@ -40,9 +40,19 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { questi
   function headOf(session, updated, said) {
     const { id, status, messages, ext } = session
     const counts = { messages: messages.length, waiting: waiting(session).length }
-    const tags = Array.isArray(ext?.tags) ? ext.tags.map(String) : []
-    return { id, title: titleOf(session), status: status ?? '', updated, ...(said ? { said } : {}), ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags }
+    return { id, title: titleOf(session), status: status ?? '', updated, ...(said ? { said } : {}), ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags: textsIn(ext?.tags) }
   }
 
-  return { open, headOf, later }
+  /** @param {any} all @returns {string[]} */
+  const textsIn = (all) => (Array.isArray(all) ? all.filter((one) => typeof one === 'string') : [])
+
+  /** A time, 0 for what is none. @param {any} ms */
+  const timeIn = (ms) => (Number.isFinite(ms) ? ms : 0)
+
+  /** As much of a stored head as a list can show: one that is damaged must not hide the others. @param {any} head @returns {Head} */
+  const readHead = ({ title, updated, said, tags, ...head }) => ({
+    ...head, title: typeof title === 'string' ? title : '', updated: timeIn(updated), ...(said ? { said: timeIn(said) } : {}), tags: textsIn(tags),
+  })
+
+  return { open, headOf, readHead, later }
 })

@@ -143,11 +143,10 @@ yaa.define('ui/dom', [], () => {
       while (after.has(key)) key += ' ' // of two with one key each has its view
       const known = before.get(key)
       const view = known ?? make(item)
-      before.delete(key)
       after.set(key, view)
       if (!known || index >= from) view.update(item)
     })
-    for (const view of before.values()) drop(view)
+    for (const [key, view] of before) if (!after.has(key)) drop(view)
     /** @type {Node | null} */ let at = parent.firstChild
     for (const { el } of after.values()) {
       if (el === at) at = el.nextSibling

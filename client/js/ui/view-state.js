@@ -53,7 +53,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags, archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
     return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.said ?? head.updated, current: head.id === current, mark, ...labels }
   }
 
