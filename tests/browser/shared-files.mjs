@@ -53,8 +53,7 @@ await main(async (walk, job) => {
     if (!await one.$(".files .file-tree")) await one.evaluate(() => yaa.use("ui/commands").run("files"));
     await one.waitForSelector(".files .file-tree");
     await walk.drop(".files", [name, name]);
-    // Under a run of the other tab it is said, and the list may come before it.
-    await one.waitForFunction((wanted) => [...document.querySelectorAll(".file-tree .name, #status")].some((row) => row.textContent.startsWith(wanted)), {}, name);
+    await one.waitForFunction((wanted) => [...document.querySelectorAll(".file-tree .name")].some((row) => row.textContent === wanted), {}, name);
   }
 
   await open(one);

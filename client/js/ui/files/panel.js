@@ -256,7 +256,7 @@ yaa.define('ui/files/panel', [
       if (!opened) return
       mount()
       const { session } = next
-      const key = JSON.stringify([session.id, files.folderOf(app, session), standOf(session), Boolean(app.past), next.live, session.messages.length])
+      const key = JSON.stringify([session.id, files.folderOf(app, session), standOf(session), pointOf(), next.live, session.messages.length])
       if (key === drawn) return
       const here = JSON.stringify([session.id, files.folderOf(app, session)])
       const other = place && place !== here
