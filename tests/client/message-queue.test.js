@@ -12,7 +12,7 @@ const { use, JS } = require('./load-modules.js')
 function page() {
   const { apply } = use('core/session-changes')
   const app = {}
-  const modules = { 'ui/commands': { context: () => ({ app }) }, 'core/session': use('core/session'), 'core/ids': use('core/ids'), 'ui/i18n': { t: (key) => key }, 'ui/session-store': { isBusy: (entry) => entry.active } }
+  const modules = { 'ui/commands': { context: () => ({ app }) }, 'core/session': use('core/session'), 'core/ids': use('core/ids'), 'core/attachments': use('core/attachments'), 'ui/i18n': { t: (key) => key }, 'ui/session-store': { isBusy: (entry) => entry.active } }
   const sent = []
   const toasts = []
   const press = {}
@@ -24,7 +24,7 @@ function page() {
       if (what === 'textarea.input') field = el
       return el
     },
-    iconButton: (_, label, { onclick }) => { press.out = onclick }, text() {}, attr() {}, icon() {},
+    iconButton: (_, label, { onclick }) => { press.out = onclick }, text: (el, words) => { if (el.title === 'queue.edit') press.shown = words }, attr() {}, icon() {},
   }
   modules['ui/popup'] = { toast: (_, button) => toasts.push(button) }
   const queue = (entry, id, value) => apply(entry.session, { kind: 'set', path: ['ext', 'queue', id], value })
@@ -37,17 +37,22 @@ function page() {
   const entry = { session: { id: 's', messages: [] }, active: true, state: null, run: { stop: () => {} } }
   Object.assign(app, { current: entry, sessionStore: { queue, send } })
   const own = modules['ui/composer-notices'].queueOf(app)
-  const waiting = () => Array.from(own.of(), ({ text }) => text)
+  const waiting = () => Array.from(own.of(), ({ content }) => content)
   /** The person writes other words over the first that waits, or none: presses its cross. */
   function change(words) {
     const chip = modules['ui/queue-chip'].chipView({ queue: own })
-    chip.update({ ...own.of()[0], label: '' })
+    chip.update(own.of()[0])
     if (!words) return press.out()
     press.edit()
     field.value = words
     field.onblur()
   }
-  return { entry, queue: own, sent, waiting, toasts, change }
+  /** What the chip of the first that waits shows. */
+  function shown() {
+    modules['ui/queue-chip'].chipView({ queue: own }).update(own.of()[0])
+    return press.shown
+  }
+  return { entry, queue: own, sent, waiting, toasts, change, shown }
 }
 
 const file = { type: 'text', text: '<file name="notes.md">\n# Zebra\n</file>' }
@@ -64,10 +69,18 @@ test('a message that waits is in its session, goes with it, and is taken out and
   assert.deepStrictEqual([waiting(), sent], [['two', 'one'], []])
 })
 
+test('a message that waits is shown by its words, or else by what goes along', () => {
+  for (const [content, words] of [['one', 'one'], [[{ type: 'text', text: 'What is this?' }, file], 'What is this?'], [[file, picture], 'notes.md, image.alt']]) {
+    const { queue, shown } = page()
+    queue.add(content)
+    assert.strictEqual(shown(), words)
+  }
+})
+
 test('other words for a message that waits leave its files as they are', () => {
   const { queue, waiting, change } = page()
   queue.add([{ type: 'text', text: 'What is this?' }, file, picture])
-  assert.deepStrictEqual(waiting(), ['What is this?'])
+  assert.strictEqual(use('core/attachments').split(waiting()[0]).words, 'What is this?')
   change('And this?')
   assert.deepStrictEqual(plain(queue.of()[0].content), [{ type: 'text', text: 'And this?' }, file, picture])
 })

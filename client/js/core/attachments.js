@@ -80,6 +80,12 @@ yaa.define('core/attachments', [], () => {
     return { words: words.join('\n'), files, images }
   }
 
+  /** Other words in a content: the files of a message go along again. @param {any} value @param {string} words */
+  function withWords(value, words) {
+    if (!Array.isArray(value)) return words
+    return content(words, value.filter((part) => fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
+  }
+
   /** The size at which a picture says as much as models see. @param {number} width @param {number} height */
   function fit(width, height) {
     const scale = Math.min(1, LIMITS.side / Math.max(width, height, 1))
@@ -92,5 +98,5 @@ yaa.define('core/attachments', [], () => {
   /** A type that goes as it is, without being drawn anew. @param {string} type */
   const isPlainImage = (type) => IMAGES.has(type)
 
-  return { LIMITS, decode, filePart, resourcePart, imagePart, fileOf, imageOf, content, split, fit, isImage, isPlainImage }
+  return { LIMITS, decode, filePart, resourcePart, imagePart, fileOf, imageOf, content, split, withWords, fit, isImage, isPlainImage }
 })

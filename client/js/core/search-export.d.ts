@@ -97,6 +97,7 @@ interface Modules {
     imageOf(part: any): string | null
     content(words: string, parts: any[]): any
     split(content: any): { words: string; files: { name: string; text: string; from?: string; path?: string }[]; images: string[] }
+    withWords(value: any, words: string): any
     fit(width: number, height: number): { width: number; height: number; whole: boolean }
     isImage(file: { type: string }): boolean
     isPlainImage(type: string): boolean

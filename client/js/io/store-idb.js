@@ -106,20 +106,18 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
         })
         return true
       } catch (error) {
-        const full = isFull(error)
-        const code = full ? 'quota' : over || isNewer(error) ? 'newer' : 'failed'
-        onError({ code, message: full ? 'The browser has no room left for this page.' : messageOf(error) })
+        report(error, 'failed')
         return false
       }
     }
 
-    /** @param {any} error */
-    const unread = (error) => onError({ code: over || isNewer(error) ? 'newer' : 'unread', message: messageOf(error) })
+    /** @param {any} error @param {StoreError['code']} code where it is of no kind of its own */
+    const report = (error, code) => onError({ code: isFull(error) ? 'quota' : over || isNewer(error) ? 'newer' : code, message: messageOf(error) })
 
     /** It rejects where the list cannot be read: that is not the same as that there is nothing. */
     async function list() {
       const [heads] = await within('readonly', ({ heads }) => [heads.getAll()]).catch((error) => {
-        unread(error)
+        report(error, 'unread')
         throw error
       })
       return heads.map(memory.readHead).sort(memory.later)
@@ -132,7 +130,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     async function get(id) {
       await flush()
       return read(id).catch((error) => {
-        unread(error)
+        report(error, 'unread')
         return null
       })
     }
@@ -245,7 +243,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
   const isFull = (error) => error?.name === 'QuotaExceededError'
 
   /** @param {any} error */
-  const messageOf = (error) => error?.message || 'The browser does not keep data for this page.'
+  const messageOf = (error) => (isFull(error) ? 'The browser has no room left for this page.' : error?.message || 'The browser does not keep data for this page.')
 
   return { open }
 })

@@ -42,7 +42,7 @@ yaa.define('ui/branch-actions', [
       const sends = message.role === 'user'
       /** @param {string} words */
       const save = async (words) => {
-        const content = withWords(message.content, words)
+        const content = attachments.withWords(message.content, words)
         if (!await change((one) => edits.editMessage(one, id, content))) return false
         if (sends) run()
         else focusGhost()
@@ -230,12 +230,6 @@ yaa.define('ui/branch-actions', [
       one('branch.tree', 'tree', 'tree'),
       ...(siblings.has(message.id) ? [one('branch.remove', 'trash', 'remove', true)] : []),
     ]
-  }
-
-  /** Other words in a content that may have other parts too: the files of a message go along again. @param {any} content @param {string} words */
-  function withWords(content, words) {
-    if (!Array.isArray(content)) return words
-    return attachments.content(words, content.filter((part) => attachments.fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
   }
 
   return { branchActions }

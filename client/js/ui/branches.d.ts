@@ -15,10 +15,9 @@ declare global {
       setLimits(session: Session, own: Record<string, number>): boolean
     }
     'ui/composer-notices': {
-      isWords(part: any): boolean
       noticesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
       queueOf(app: import('./types').App): {
-        of(session?: Session): { id: string; text: string; content: any }[]
+        of(session?: Session): { id: string; content: any }[]
         add(content: any, entry?: import('./types').Entry): void
         sendNow(id: string): void
         onEnd(entry: import('./types').Entry): void

@@ -3,7 +3,6 @@
 
 yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'core/session', 'core/ids'], (dom, { t }, { isBusy }, sessions, { uuid }) => {
   const { h, icon, list, text } = dom
-  const FILE = /^<(?:file|resource) name="([^"]*)/
 
   /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
   function noticesView(actions) {
@@ -20,7 +19,7 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
       fleeting.hidden = !session.ext?.temporary
       chips.hidden = !queue.length
       if (queue.length && !chipView) return void bring()
-      list(chips, queue.map((one) => ({ ...one, live, asks: holdsCall(session), label: one.text || filesOf(/** @type {any} */ (one).content) })), (one) => one.id, () => chipView(actions))
+      list(chips, queue.map((one) => ({ ...one, live, asks: holdsCall(session) })), (one) => one.id, () => chipView(actions))
     }
 
     async function bring() {
@@ -53,8 +52,8 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
     const next = new Map()
     const { sessionStore } = app
 
-    /** @param {Session} [session] @returns {{id: string, text: string, content: any}[]} */
-    const of = ({ ext } = app.current.session) => Object.entries(ext?.queue ?? {}).map(([id, content]) => ({ id, text: wordsOf(content), content }))
+    /** @param {Session} [session] @returns {{id: string, content: any}[]} */
+    const of = ({ ext } = app.current.session) => Object.entries(ext?.queue ?? {}).map(([id, content]) => ({ id, content }))
 
     /** @param {any} content text, or parts @param {import('./types').Entry} [entry] */
     const add = (content, entry = app.current) => sessionStore.queue(entry, uuid(), content)
@@ -86,14 +85,5 @@ yaa.define('ui/composer-notices', ['ui/dom', 'ui/i18n', 'ui/session-store', 'cor
     return { of, add, sendNow, onEnd }
   }
 
-  /** What is written in a message, not what goes along (core/attachments). @param {any} part */
-  const isWords = (part) => part.type === 'text' && !FILE.test(part.text)
-
-  /** @param {any} content @returns {string} */
-  const wordsOf = (content) => (Array.isArray(content) ? content.filter(isWords).map((part) => part.text).join('\n') : content)
-
-  /** What goes along with it, by name. @param {any[]} content */
-  const filesOf = (content) => content.map((part) => FILE.exec(part.text)?.[1] ?? t('image.alt')).join(', ')
-
-  return { noticesView, queueOf, isWords }
+  return { noticesView, queueOf }
 })

@@ -1,6 +1,6 @@
 // A message that waits to be sent, over the composer.
 
-yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notices', 'ui/commands', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { isWords }, { context }) => {
+yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'ui/commands', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { split, withWords }, { context }) => {
   /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
   function chipView(actions) {
     /** @type {any} */ let item = null
@@ -11,8 +11,8 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notic
 
     /** @param {any} next */
     function update(next) {
-      item = next
-      text(words, item.label)
+      item = { ...next, ...split(next.content) }
+      text(words, item.words || [...item.files.map((/** @type {any} */ { name }) => name), ...item.images.map(() => t('image.alt'))].join(', '))
       text(now, t(item.live ? 'queue.interrupt' : 'queue.now'))
       now.hidden = !item.live && item.asks // it waits for the answer
       attr(now, 'title', item.live ? t('queue.interruptHint') : null)
@@ -36,7 +36,7 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notic
         words.focus()
         if (keep && field.value.trim()) change(field.value.trim())
       }
-      const field = h('textarea.input', { value: item.text, rows: 1, 'aria-label': t('queue.edit'), onblur: () => end(true), onkeydown })
+      const field = h('textarea.input', { value: item.words, rows: 1, 'aria-label': t('queue.edit'), onblur: () => end(true), onkeydown })
       /** @param {KeyboardEvent} event */
       function onkeydown(event) {
         if (event.isComposing || event.keyCode === 229 || event.shiftKey) return
@@ -51,12 +51,6 @@ yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer-notic
     }
 
     return { el, update }
-  }
-
-  /** @param {any} content @param {string} words */
-  function withWords(content, words) {
-    if (!Array.isArray(content)) return words
-    return [{ type: 'text', text: words }, ...content.filter((part) => !isWords(part))]
   }
 
   return { chipView }

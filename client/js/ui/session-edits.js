@@ -10,7 +10,10 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
      * Change what was said: branches and edits, never under a run.
      * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>} null: it is running
      */
-    const edit = (entry, work) => mark(entry, (session) => Object.assign(entry, { state: null }) && work(session))
+    const edit = (entry, work) => mark(entry, (session) => {
+      entry.state = null
+      return work(session)
+    })
 
     /**
      * The same, where its last run stays what is said of it.

@@ -9,7 +9,6 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
   const [TRIES, MOMENT_MS] = [50, 40] // another tab may only store something; one with a run answers
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
   const LATE = ['takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'hear']
-  const begun = () => ({ ...BEGUN, since: Date.now() })
   const NOTHING = { stamp: '', changes: /** @type {any[]} */ ([]), keys: /** @type {any[]} */ ([]) }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
 
@@ -212,7 +211,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** @param {Entry} entry @returns {Promise<RunState | null>} how it ended; null: another tab has it */
     async function perform(entry) {
       const { session: { id }, state } = entry
-      entry.state = begun()
+      entry.state = { ...BEGUN, since: Date.now() }
       let stopped = false
       let giveUp = () => {}
       const stopping = new Promise((resolve) => { giveUp = () => resolve(null) })

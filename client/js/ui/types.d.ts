@@ -70,7 +70,7 @@ export interface State {
   title: string
   line: Line | null
   /** what waits to be said when the run has ended */
-  queue: { id: string; text: string }[]
+  queue: { id: string; content: any }[]
   server: ServerState
   sideOpen: boolean
   sessions: { id: string; title: string; when: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; archived: boolean; temporary: boolean }[]
