@@ -277,6 +277,16 @@ await main(async (walk, job) => {
     }, key);
   });
 
+  await walk.step("who leaves it is asked, as what was said since is nowhere else", async () => {
+    walk.stays = true;
+    const asked = new Promise((resolve) => page.once("dialog", async (dialog) => (await dialog.dismiss(), resolve(dialog.type()))));
+    const left = new Promise((resolve) => page.once("framenavigated", () => resolve("it was left")));
+    page.evaluate(() => { location.href = "about:blank#left" }).catch(() => {});
+    const found = await Promise.race([asked, left]);
+    if (found !== "beforeunload") throw new Error(found);
+    walk.stays = false;
+  });
+
   await walk.step("files beside what is not sent yet leave no traces there", async () => {
     const left = await page.evaluate(async () => {
       const tray = await yaa.use("ui/commands").run("attach.tray", "new", () => {});
