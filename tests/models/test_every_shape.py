@@ -19,7 +19,7 @@ from . import whole
 from .fakes import check_brackets, message
 from .speakers import SPEAKERS, Messages, Part, Responses, frame
 from .test_chat_decoder import VECTORS, read, wire
-from .test_made import PICTURE, b64
+from .test_made import PICTURE, b64, part_of
 from .test_made import block as made_block
 from .test_made import call as made_call
 from .test_made import part as made_part
@@ -114,9 +114,16 @@ def shapes() -> Iterator[Shape]:
     yield "responses", "picture", items(made_call(picture), said), {}
     yield "messages", "picture", messages(block(0, text, say), block(1, made_block(picture))), {}
     end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    web = "https://a.test/b.png"
+    yield "responses", "address", items(made_call(web), said), {}
+    source = {"type": "image", "source": {"type": "url", "url": web}}
+    yield "messages", "address", messages(block(0, text, say), block(1, source)), {}
     for name, delta in (
         ("pictures", {"images": [made_part(picture)]}),
         ("picture part", {"content": [made_part(picture)]}),
+        ("address", {"images": [part_of(web)]}),
+        ("address part", {"content": [part_of(web)]}),
+        ("sources", {"content": "Hey", "annotations": [{"url_citation": URL}]}),
         ("sound", {"audio": {"id": "a", "data": b64(wav()), "transcript": "Hey"}}),
     ):
         chunks: list[Json] = [{"choices": [{"index": 0, "delta": delta}]}, end]
@@ -130,6 +137,33 @@ def shapes() -> Iterator[Shape]:
 
 
 SHAPES = list(shapes())
+TEXTS = ("Hm", "Hey", '{"a":1}')
+
+
+def documents() -> Iterator[tuple[str, Json]]:
+    """Whole answers with a thought, a text, a picture and a call each."""
+    picture, (thought, words, arguments) = b64(PICTURE), TEXTS
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    said = {"role": "assistant", "content": words, "reasoning_content": thought}
+    said |= {"images": [made_part(picture)], "tool_calls": [call]}
+    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+    choice = {"index": 0, "message": said, "finish_reason": "tool_calls"}
+    yield "chat", {"choices": [choice], "usage": usage}
+    blocks: list[Json] = [
+        {"type": "thinking", "thinking": thought, "signature": "s"},
+        {"type": "text", "text": words},
+        made_block(picture),
+        {"type": "tool_use", "id": "c", "name": "f", "input": json.loads(arguments)},
+    ]
+    used = {"input_tokens": 9, "output_tokens": 9}
+    yield "messages", {"content": blocks, "stop_reason": "tool_use", "usage": used}
+    output: list[Json] = [
+        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": thought}]},
+        {"type": "message", "id": "m", "content": [{"type": "output_text", "text": words}]},
+        made_call(picture),
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments},
+    ]
+    yield "responses", {"status": "completed", "output": output, "usage": used}
 
 
 def outcome(shape: Shape, events: list[Json], half: bool = False) -> Any:
@@ -145,14 +179,24 @@ def outcome(shape: Shape, events: list[Json], half: bool = False) -> Any:
             found = whole.read(api, *(frame(each, named=False) for each in events))
         except Failure as error:
             failure = error
-    if failure is not None:
-        return failure.code
+    return summary(found) if failure is None else failure.code
+
+
+def summary(found: list[Event]) -> Any:
     assert check_brackets(found) == []
     made = message(found)
     calls = [tuple(call["function"].values()) for call in made.get("tool_calls", ())]
     codes = [each["code"] for each in made["meta"].get("warnings", ())]
     shown = [item["data"] for item in made.get("media", ())]
     return made["content"], calls, made.get("reasoning", {}).get("text", ""), codes, shown
+
+
+def outcome_of_document(api: str, body: bytes) -> Any:
+    """The same of an unstreamed answer."""
+    try:
+        return summary(whole.read(api, body))
+    except Failure as error:
+        return error.code
 
 
 def whole_calls(found: Any) -> list[Any]:
@@ -219,6 +263,24 @@ class EveryShape(unittest.TestCase):
                             found = outcome(shape, changed)
                             said = found if isinstance(found, str) else found[:2] + found[3:]
                             self.assertTrue(any(said))
+
+    def test_documents(self) -> None:
+        """Half of a body, and one that comes twice, is a failure; what is lost of one is said."""
+        for api, document in documents():
+            body = json.dumps(document).encode()
+            words, calls, thought, codes, shown = outcome_of_document(api, body)
+            self.assertEqual((words, thought, codes, len(shown)), ("Hey", "Hm", [], 1), api)
+            self.assertEqual([(name, json.loads(text)) for name, text in calls], [("f", {"a": 1})])
+            for broken in (*(body[:count] for count in range(1, len(body), 5)), body + body):
+                with self.subTest(api, size=len(broken)):
+                    self.assertEqual(outcome_of_document(api, broken), "upstream_error")
+            for at in places(document):
+                for value in EMPTY:
+                    with self.subTest(api, at=at, value=value):
+                        changed = json.dumps(replaced(document, at, value)).encode()
+                        found = outcome_of_document(api, changed)
+                        said = found if isinstance(found, str) else found[:2] + found[3:]
+                        self.assertTrue(any(said))
 
 
 if __name__ == "__main__":
