@@ -172,9 +172,7 @@ class AdapterAPI(OpenAIAPI):
     ) -> AsyncGenerator[Event, None]:
         """See RemoteAPI."""
         call = make()
-        pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
-        if pause > 0:
-            await self._sleep(pause)
+        await self._keep_pace(call)
         text = body_text(call.body(False))
         body = loads(text.encode("utf-8", "replace")) | {"session_id": call.options.session_id}
         answer = self._make_decoder(call)

@@ -212,12 +212,9 @@ def request(
     names: chat_request.ToolNameMap,
 ) -> dict[str, Any]:
     """Return the body of one call. See RemoteAPI.request."""
-    wish = options.tool_choice
-    messages, tools, wish = chat_request.prepare_request(
-        provider, messages, tools, mode, options, wish
+    messages, tools, offered, wish, wanted = chat_request.prepare_request(
+        provider, messages, tools, mode, options
     )
-    offered = tools if mode == "native" else []
-    wanted = chat_request.settings(provider, options, tools=bool(offered))
     system, turns = _turns(provider, messages, names)
     body: dict[str, Any] = {"model": provider.model}
     body["max_tokens"] = chat_request.most_tokens(provider, options) or MAX_TOKENS

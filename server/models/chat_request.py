@@ -102,11 +102,8 @@ def request(
     names: ToolNameMap,
 ) -> dict[str, Any]:
     """Return the body of one call. `mode` is native, json_schema or text, never auto."""
-    messages, tools, wish = prepare_request(
-        provider, messages, tools, mode, options, options.tool_choice
-    )
+    messages, tools, offered, wish, more = prepare_request(provider, messages, tools, mode, options)
     choice = _tool_choice(provider, wish, names)
-    offered = tools if mode == "native" else []
     search = provider_search.search_options(provider, options)
     preset = provider.preset
     stream = options.stream and (preset.stream_with_tools or not offered)
@@ -122,7 +119,7 @@ def request(
     if wanted := wanted_format(options, tools, mode):
         body["response_format"] = wanted
     body |= _limits(provider, options)
-    body |= settings(provider, options, tools=bool(offered))
+    body |= more
     body |= {} if search is None else provider_search.chat_members(provider, search)
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
@@ -162,9 +159,10 @@ def prepare_request(
     tools: list[Json],
     mode: str,
     options: Options,
-    choice: str | None,
-) -> tuple[list[Message], list[Json], str | None]:
-    """Return (messages, tools, tool choice) adapted to this provider, still session-shaped.
+) -> tuple[list[Message], list[Json], list[Json], str | None, dict[str, Any]]:
+    """Return (messages, tools, those of the mode native, tool choice, settings) for this provider.
+
+    They are still session-shaped.
 
     Media that it does not accept become words. In the modes json_schema and text, calls become
     text. References in schemas are resolved there, and where the provider does not support them.
@@ -173,15 +171,17 @@ def prepare_request(
     """
     messages = accepted_media(provider.preset, _apart(messages, "assistant"))
     tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
+    choice = options.tool_choice
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
         used = dict.fromkeys(call["function"]["name"] for call in calls)
-        return messages, [_idle(name) for name in used], "none"
+        tools, choice = [_idle(name) for name in used], "none"
     if mode != "native" or not provider.preset.references:
         tools = [_inline_references(tool) for tool in tools]
     if mode != "native":
         messages = history.transcript(messages, tools, mode, options.prompts)
-    return messages, tools, choice
+    offered = tools if mode == "native" else []
+    return messages, tools, offered, choice, settings(provider, options, tools=bool(offered))
 
 
 def _messages(
@@ -609,7 +609,7 @@ def _kept(message: Message, provider: Provider) -> Iterator[tuple[int, int, dict
     """Yield (characters before, calls before, item) of this model's items; see Answer._keep."""
     reasoning = message.get("reasoning") or {}
     details = reasoning.get("details")
-    if (message.get("meta") or {}).get("model") != provider.model or not isinstance(details, list):
+    if not _is_ours(provider, message) or not isinstance(details, list):
         return
     for each in details:
         at, item = (each.get("at"), each.get("item")) if isinstance(each, dict) else (None, None)

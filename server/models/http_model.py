@@ -193,16 +193,7 @@ class RemoteAPI(BaseAPI):
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of one answer, none if it is the first empty one. Raises Failure."""
         call = make()
-        pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
-        if pause > 0:
-            waited = False
-            try:
-                with wait_notice("interval", pause):
-                    await self._sleep(pause)
-                waited = True
-            finally:
-                if not waited:  # cancelled: no call was made, so the next one need not wait for it
-                    self._peer.pace.give_back(call.options.session_id, call.options.interval)
+        await self._keep_pace(call)
         answer = self._make_decoder(call)  # whose time begins now
         try:
             response, sent, opened = await self._open(make, call, left)
@@ -241,6 +232,19 @@ class RemoteAPI(BaseAPI):
                 event["metadata"]["yaa"]["meta"].setdefault("warnings", []).extend(self._warnings)
                 self._warnings = []
             yield event
+
+    async def _keep_pace(self, call: ModelCall) -> None:
+        """Wait as long as the session wants between two calls."""
+        pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
+        waited = pause <= 0
+        try:
+            if not waited:
+                with wait_notice("interval", pause):
+                    await self._sleep(pause)
+                waited = True
+        finally:
+            if not waited:  # cancelled: no call was made, so the next one need not wait for it
+                self._peer.pace.give_back(call.options.session_id, call.options.interval)
 
     async def _open(
         self, make: Callable[[], ModelCall], call: ModelCall, left: float | None

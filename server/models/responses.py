@@ -237,12 +237,9 @@ def request(
     names: chat_request.ToolNameMap,
 ) -> dict[str, Any]:
     """Return the body of one call. See RemoteAPI.request."""
-    wish = options.tool_choice
-    messages, tools, wish = chat_request.prepare_request(
-        provider, messages, tools, mode, options, wish
+    messages, tools, offered, wish, wanted = chat_request.prepare_request(
+        provider, messages, tools, mode, options
     )
-    offered = tools if mode == "native" else []
-    wanted = chat_request.settings(provider, options, tools=bool(offered))
     body: dict[str, Any] = {"model": provider.model}
     body["input"] = [item for each in messages for item in _items(provider, each, names)]
     body["stream"] = options.stream

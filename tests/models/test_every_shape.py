@@ -144,7 +144,7 @@ def documents() -> Iterator[tuple[str, Json]]:
     """Whole answers with a thought, a text, a picture and a call each."""
     picture, (thought, words, arguments) = b64(PICTURE), TEXTS
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
-    said = {"role": "assistant", "content": words, "reasoning_content": thought}
+    said: Json = {"role": "assistant", "content": words, "reasoning_content": thought}
     said |= {"images": [made_part(picture)], "tool_calls": [call]}
     usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
     choice = {"index": 0, "message": said, "finish_reason": "tool_calls"}
