@@ -69,9 +69,14 @@ class Loop(asyncio.SelectorEventLoop):
         """Schedule a callback, also without memory: what is not woken now never is."""
         if self._closed or self._debug:
             return super().call_soon(callback, *args, context=context)
-        return self._call_soon(callback, args, context)
+        try:
+            self._ready.append(handle := asyncio.Handle(callback, args, self, context))
+        except MemoryError:
+            return self._call_soon(callback, args, context)
+        return handle
 
     def _call_soon(self, callback: Any, args: Any, context: Any) -> Any:
+        """Schedule a callback by a spare handle, if there is no memory for another one."""
         try:
             handle: Any = asyncio.Handle(callback, args, self, context)
         except MemoryError:
@@ -108,23 +113,14 @@ class Loop(asyncio.SelectorEventLoop):
         handle._context = None
         self._add_spare()  # here, since timers are cancelled all the time
 
-    async def getaddrinfo(
-        self,
-        host: bytes | str | None,
-        port: bytes | str | int | None,
-        *,
-        family: int = 0,
-        type: int = 0,
-        proto: int = 0,
-        flags: int = 0,
-    ) -> list[Any]:
+    async def getaddrinfo(self, host: Any, port: Any, **wanted: Any) -> list[Any]:
         """Resolve a host name. Raises OSError, also when no thread can be started."""
         found: asyncio.Future[list[Any]] = self.create_future()
 
         def look_up() -> None:
             """Resolve the name in the thread."""
             try:
-                addresses = self.look(host, port, family, type, proto, flags)
+                addresses = self.look(host, port, **wanted)
             except (OSError, OverflowError, ValueError) as error:  # ValueError: also UnicodeError
                 tell(found.set_exception, error)
             else:

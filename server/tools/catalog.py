@@ -72,7 +72,8 @@ class Catalog:
     """The tools by name, in the order in which they were found.
 
     `named`: tools that an agent has only if it names them. `problems`: load errors. `version` grows
-    when `entries` change.
+    when `entries` change. `steering`: names of the tools that steer a run. `at_times`: the tools
+    that some sessions have no use for.
     """
 
     def __init__(
@@ -145,7 +146,9 @@ class Catalog:
 
     def _publish(self, entries: Mapping[str, Entry]) -> None:
         """Replace the entries. Whoever has seen the new version sees them, too."""
-        self.entries = entries
+        self.entries, every = entries, [entry.tool for entry in entries.values()]
+        self.steering = frozenset(tool.name for tool in every if tool.control)
+        self.at_times = [tool for tool in every if type(tool).is_useful is not Tool.is_useful]
         self.version += 1
 
     async def add_files(self, folder: Path, *, sandboxed: bool = True) -> None:

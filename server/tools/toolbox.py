@@ -72,11 +72,11 @@ class CallJudge:
         self,
         toolbox: Toolbox,
         session: Session,
-        known: Mapping[str, Entry],
+        steering: Collection[str],
         permission: Permission,
     ) -> None:
-        """`known`: the server's own tools."""
-        self._toolbox, self.session, self._known = toolbox, session, known
+        """`steering`: the names of tools that steer a run."""
+        self._toolbox, self.session, self._steering = toolbox, session, steering
         self.hints = MOST_HINTS  # suggestions left for unknown names
         self.grants = Grants(session["grants"], permission)
         self.results = ToolResults(session)
@@ -98,8 +98,7 @@ class CallJudge:
     @cached_property
     def page(self) -> dict[str, Tool]:
         """Return the tools of the page by name. They stand for the server's of the same names."""
-        steering = {name for name, entry in self._known.items() if entry.tool.control}
-        return client_tools.tools(self.session, steering) if self.session.get("tools") else {}
+        return client_tools.tools(self.session, self._steering)
 
 
 class Offer(NamedTuple):
@@ -246,8 +245,7 @@ class Toolbox:
         Raises Problem if a tool of the page has the name of one that steers the run, or if edited
         arguments do not fit their tool.
         """
-        steering = [name for name, entry in self._tools.items() if entry.tool.control]
-        client_tools.admit(session, steering)
+        client_tools.admit(session, self._catalog.steering)
         if errors := list(islice(self._edit_errors(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
@@ -273,7 +271,7 @@ class Toolbox:
 
     def judge(self, session: Session) -> CallJudge:
         """Return the toolbox for one decision; valid until an event is folded into the session."""
-        return CallJudge(self, session, self._tools, self.permissions.of(session))
+        return CallJudge(self, session, self._catalog.steering, self.permissions.of(session))
 
     # -- what the model and the client are told ---------------------------------------------------
 
@@ -332,11 +330,8 @@ class Toolbox:
 
     def _hidden_tools(self, session: Session, judge: CallJudge) -> set[str]:
         """Return the names of tools that are of no use in the session's present state."""
-        tools = [entry.tool for entry in self._tools.values()]
-        useless = {tool.name for tool in tools if not tool.is_useful(session)}
-        if failing := judge.failures.withheld_tools():
-            useless |= failing - {tool.name for tool in tools if tool.control}
-        return useless
+        useless = {tool.name for tool in self._catalog.at_times if not tool.is_useful(session)}
+        return useless | (judge.failures.withheld_tools() - self._catalog.steering)
 
     def info(self) -> list[Json]:
         """Return the server's tools for `/info`.

@@ -29,7 +29,7 @@ class Silent(Loop):
     for_good = threading.Event()
 
     @staticmethod
-    def look(*_: Any) -> list[Any]:
+    def look(*_: Any, **wanted: Any) -> list[Any]:
         Silent.asked.release()
         Silent.for_good.wait()
         return []
@@ -110,7 +110,7 @@ class Scarcity(unittest.TestCase):
             ("_set_result_unless_cancelled", "_run"),  # of a timer
             ("_on_timeout", "_run"),
             ("_set_state", "_run"),  # of what a thread has done
-            ("__init__", "_call_soon"),  # a new wake-up of any kind
+            ("__init__", "call_soon"),  # a new wake-up of any kind
         )
 
         async def limited() -> None:
