@@ -64,7 +64,7 @@ test('ten thousand files are looked through in a few milliseconds', () => {
 })
 
 test('how a file is looked at goes by its name', () => {
-  const cases = [['a.PNG', 'image'], ['b.svg', 'image'], ['c.pdf', 'pdf'], ['d.tsv', 'csv'], ['README.md', 'markdown'], ['e.zip', 'other'], ['Makefile', 'text'], ['f.js', 'text']]
+  const cases = [['a.PNG', 'image'], ['b.svg', 'image'], ['c.pdf', 'pdf'], ['d.tsv', 'csv'], ['README.md', 'markdown'], ['e.zip', 'other'], ['said.opus', 'other'], ['Makefile', 'text'], ['f.js', 'text']]
   for (const [path, kind] of cases) assert.strictEqual(names.kindOf(path), kind, path)
   assert.deepStrictEqual(['a.jpg', 'x/b.SVG', 'c.html', 'png'].map(names.pictureType), ['image/jpeg', 'image/svg+xml', '', 'image/png'])
 })

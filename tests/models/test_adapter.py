@@ -14,10 +14,13 @@ from server.errors import Problem
 from server.http.client import Client
 from server.json_types import Event
 from server.models import Options
-from server.models.adapter import MOST_STUCK, BaseAPI, ModelError, adapters
+from server.models.adapter import MOST_STUCK, AdapterAPI, BaseAPI, ModelError, adapters
 from server.models.registry import Models
+from server.runtime import waits
 from server.session.fold import Folder
 from server.telemetry import log
+
+from ..tooling.patience import seconds
 
 ASKED: Any = [{"role": "system", "content": "s"}, {"role": "user", "content": "hé"}]
 TOOL = {"type": "function", "function": {"name": "t", "description": "", "parameters": {}}}
@@ -123,6 +126,25 @@ class Giving(Case):
         self.assertEqual((data["session_id"], data["model"], data["stream"]), ("ses", "mine", True))
         data["messages"].clear()  # its own copy
         self.assertEqual(len(ASKED), 2)
+
+    async def test_a_pause_between_two_calls_is_said_and_given_back(self) -> None:
+        said: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        waits.listener.set(said.set_result)
+        api = self.models(Gives(lambda data: "x")).resolve({"name": "mine"}).api
+        assert isinstance(api, AdapterAPI)
+
+        async def ask() -> None:
+            options = Options("m", "t", str, session_id="ses", interval=60)
+            async for _ in api.stream(ASKED, [], options):
+                pass
+
+        await ask()
+        second = asyncio.create_task(ask())
+        wait = await asyncio.wait_for(said, seconds(5))
+        self.assertEqual(wait["awaits"], "interval")
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        self.assertLessEqual(api._peer.pace.wait("ses", 60), 60)
 
     async def test_a_reader_that_leaves_ends_the_generator(self) -> None:
         closed = threading.Event()

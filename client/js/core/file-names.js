@@ -13,7 +13,7 @@ yaa.define('core/file-names', ['core/search'], ({ rank }) => {
   /** @type {[FileKind, RegExp][]} */
   const KINDS = [
     ['image', /\.(?:png|jpe?g|gif|webp|avif|bmp|svg)$/i], ['pdf', /\.pdf$/i], ['csv', /\.(?:csv|tsv)$/i], ['markdown', /\.(?:md|markdown)$/i],
-    ['other', /\.(?:zip|gz|tgz|bz2|xz|7z|rar|exe|dll|so|dylib|o|a|pyc|class|jar|wasm|mp[34]|m4a|ogg|wav|flac|mov|mkv|webm|avi|sqlite3?|db|woff2?|ttf|otf|docx?|xlsx?|pptx?|od[stp]|bin|ico)$/i],
+    ['other', /\.(?:zip|gz|tgz|bz2|xz|7z|rar|exe|dll|so|dylib|o|a|pyc|class|jar|wasm|mp[34]|m4a|ogg|opus|wav|flac|mov|mkv|webm|avi|sqlite3?|db|woff2?|ttf|otf|docx?|xlsx?|pptx?|od[stp]|bin|ico)$/i],
   ]
   /** What an <img> may hold: nothing in it runs or is loaded. @type {Record<string, string>} */
   const PICTURES = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp', svg: 'image/svg+xml' }
