@@ -61,6 +61,16 @@ function withAim(page) {
   return page;
 }
 
+/** In a page before its scripts: it hears no other tab while it has `isDeaf`. */
+export function canBeDeaf() {
+  const { BroadcastChannel } = globalThis;
+  globalThis.BroadcastChannel = class extends BroadcastChannel {
+    addEventListener(kind, callback) {
+      super.addEventListener(kind, (event) => globalThis.isDeaf || callback(event));
+    }
+  };
+}
+
 /** Writes where the focus is: the last character by its key, what is before it at once, as each key has the page laid out. */
 async function write(page, words) {
   const last = [...words].at(-1) ?? "";

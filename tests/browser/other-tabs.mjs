@@ -2,7 +2,7 @@
  * A second tab shows the run of the first as it goes, stops it, answers its question; where the first is gone, it can go
  * on there. Whoever leaves in the middle is asked, and told what would happen. The job: {url, browser}.
  */
-import { main } from "./driver.mjs";
+import { canBeDeaf, main } from "./driver.mjs";
 
 const COMPOSER = "form.composer textarea";
 const LONG = "bench tokens=4000 delay_us=20000";
@@ -14,12 +14,7 @@ await main(async (walk, job) => {
   await one.goto(job.url);
   await one.waitForSelector(".side .dot.good");
   const two = await walk.newPage();
-  await two.evaluateOnNewDocument(() => {
-    const { BroadcastChannel } = globalThis;
-    globalThis.BroadcastChannel = class extends BroadcastChannel {
-      addEventListener(kind, callback) { super.addEventListener(kind, (event) => globalThis.isDeaf || callback(event)); }
-    };
-  });
+  await two.evaluateOnNewDocument(canBeDeaf);
   await two.goto(home);
   for (const page of [two, one]) {
     await page.bringToFront(); // a page behind another one draws no frames, and is not looked at

@@ -2,7 +2,7 @@
  * Two tabs with one session: what one uploads, deletes, imports or sets aside while the other has an older state of it, or
  * runs it. The job: {url}: of servers as in folder_servers.py.
  */
-import { main } from "./driver.mjs";
+import { canBeDeaf, main } from "./driver.mjs";
 
 const COMPOSER = "form.composer textarea";
 
@@ -11,12 +11,7 @@ await main(async (walk, job) => {
   const told = async (...what) => (await walk.ask(...what)).answer;
   const one = walk.page;
   const two = await walk.newPage();
-  await two.evaluateOnNewDocument(() => {
-    const { BroadcastChannel } = globalThis;
-    globalThis.BroadcastChannel = class extends BroadcastChannel {
-      addEventListener(kind, callback) { super.addEventListener(kind, (event) => globalThis.isDeaf || callback(event)); }
-    };
-  });
+  await two.evaluateOnNewDocument(canBeDeaf);
 
   /** The tab that a person looks at: one behind another draws nothing. */
   async function at(page) {
