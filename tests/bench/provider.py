@@ -26,6 +26,7 @@ from typing import Any
 ORDER = re.compile(rb"bench tokens=(\d+) delay_us=(\d+)(?: turns=(\d+))?(?: tool=(\w+))?")
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 CLOSE = re.compile(rb"(?i)connection: *close")
+NOTES = ("[From the result of", "Since your last turn others")
 # Deltas per write when there is no delay between them: the harness is to be the slow one
 BURST = 64
 
@@ -84,6 +85,7 @@ class Provider(asyncio.Protocol):
             tokens, delay_us, turns, tool = orders[-1]
             self._transport.write(HEAD)
             messages = json.loads(body)["messages"] if tool else []
+            messages = [each for each in messages if not _is_shown(each)]
             called = bool(messages) and messages[-1]["role"] == "tool"
             again = called and _called(messages) < int(turns or 1)
             if not tool or called:
@@ -133,24 +135,20 @@ def _delta(text: str) -> bytes:
 
 def _wanted(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """(name, arguments) of each call that the last user's message orders."""
-    order = [_words(message) for message in messages if _is_spoken(message)][-1]
+    order = [_words(message) for message in messages if message["role"] == "user"][-1]
     parts = [part.partition("{") for part in order.split(" tool=")[1:]]
     return [(name.strip(), f"{{{rest}".strip() if rest else "{}") for name, _, rest in parts]
 
 
 def _called(messages: list[dict[str, Any]]) -> int:
     """How often it has called since the user spoke last."""
-    spoken = [_is_spoken(message) for message in messages if not _is_shown(message)]
+    spoken = [message["role"] == "user" for message in messages]
     return spoken[::-1].index(True) // 2
 
 
-def _is_spoken(message: dict[str, Any]) -> bool:
-    return message["role"] == "user" and not _is_shown(message)
-
-
 def _is_shown(message: dict[str, Any]) -> bool:
-    """Whether these are pictures of results, which Chat Completions has only as the user's."""
-    return message["role"] == "user" and _words(message).startswith("[From the result of")
+    """Whether the server says it: pictures of results, or that others changed files."""
+    return message["role"] == "user" and _words(message).startswith(NOTES)
 
 
 def _words(message: dict[str, Any]) -> str:
