@@ -145,7 +145,7 @@ def _append(path: Path, data: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@lru_cache(maxsize=1024)  # a run asks for its own several times
+@lru_cache(maxsize=32)  # a run asks for its own several times
 def _path(folder: Path, session: SessionKey) -> Path:
     """Return the place in a folder of what is about a session."""
     told = dumps(list(session)).encode("utf-8", "surrogatepass")

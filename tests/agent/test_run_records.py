@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 import unittest
@@ -54,6 +55,15 @@ class Records(unittest.TestCase):
         record = self.found()
         assert record is not None
         return [message["id"] for message in record.messages]
+
+    def test_of_a_session_that_was_asked_about_nothing_stays(self) -> None:
+        """What stays holds the memory around it: Python gives that back only as a whole."""
+        for number in range(100):
+            self.records.has(("ann", f"before {number}"))
+        before = sys.getallocatedblocks()
+        for number in range(2_000):
+            self.records.has(("ann", f"s{number}"))
+        self.assertLess(sys.getallocatedblocks() - before, 500)
 
     def test_written_piece_by_piece_and_read_at_once(self) -> None:
         writer = self.writer()
