@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..tooling.api import Api
+from ..tooling.api import Api, connect, trusting
 from ..tooling.child import Child
 from .peers import config, start
 
@@ -45,11 +45,12 @@ TREE = "for n in $(seq 20); do cp big big$n; done"
 
 
 class Target(NamedTuple):
-    """Where an attacker sends its requests. `key`: whose."""
+    """Where an attacker sends its requests. `key`: whose. `cert`: of a server with TLS."""
 
     host: str
     port: int
     key: str
+    cert: str = ""
 
     def head(self, method: str, path: str, size: int, *, packed: bool = False) -> bytes:
         coding = "Content-Encoding: gzip\r\n" if packed else ""
@@ -61,7 +62,7 @@ class Target(NamedTuple):
 
     def ask(self, method: str, path: str, body: bytes = b"", **more: Any) -> int:
         """The status of an answer that is read to its end."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        connection = self.connect(60)
         try:
             headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
             connection.request(method, path, body, headers | more)
@@ -72,9 +73,14 @@ class Target(NamedTuple):
         finally:
             connection.close()
 
+    def connect(self, timeout: float) -> http.client.HTTPConnection:
+        return connect(self.host, self.port, timeout, self.cert)
+
     def open(self, data: bytes) -> socket.socket:
         """A connection on which this was sent, and nothing is read."""
         one = socket.create_connection((self.host, self.port), timeout=30)
+        if self.cert:
+            one = trusting(self.cert).wrap_socket(one)
         one.sendall(data)
         return one
 
@@ -174,7 +180,34 @@ def streams(target: Target, ready: Event, stop: Event) -> None:
     close(ones)
 
 
-def connect(target: Target) -> None:
+def handshakes(target: Target, ready: Event, stop: Event) -> None:
+    """Connections on which TLS begins, and nothing follows."""
+    plain = target._replace(cert="")
+    ones: list[socket.socket] = []
+    while not stop.is_set():
+        if len(ones) < 1_030:
+            with suppress(OSError):
+                ones.append(plain.open(b"\x16\x03\x01\x02\x00\x01"))
+                continue
+        ready.set()
+        stop.wait(1)
+        ones = [one for one in ones if not ended(one)]
+    close(ones)
+
+
+def ended(one: socket.socket) -> bool:
+    """Whether the server has closed a connection, which is then closed here."""
+    with suppress(BlockingIOError):
+        one.setblocking(False)
+        with suppress(ConnectionError):
+            if one.recv(1_000):
+                return False
+        one.close()
+        return True
+    return False
+
+
+def hurry(target: Target) -> None:
     """Connect, and leave in the middle of the head."""
     target.open(b"POST /session HTTP/1.1\r\n").close()
 
@@ -186,14 +219,14 @@ def files(target: Target) -> None:
 
 def archives(target: Target, ready: Event, stop: Event) -> None:
     """The same tree as that of many sessions: each has a process of its own."""
-    api = Api(f"http://{target.host}:{target.port}", target.key)
+    api = Api(f"http://{target.host}:{target.port}", target.key, cert=target.cert)
     tree = api.request("GET", "/workspaces/mal/state")[1]["tree"]
     paths = [f"/workspaces/mal{n}/archive?tree={tree}" for n in range(20)]
     work = [functools.partial(Target.ask, method="GET", path=path) for path in paths]
     in_loops(len(work), *work)(target, ready, stop)
 
 
-def attacks() -> dict[str, Attack]:
+def attacks(*, tls: bool = False) -> dict[str, Attack]:
     """The attackers by name. Made in the attacker's process."""
     long = document(SHORT, count=5_000, pictures=8)
     calls = " ".join(f"tool=shell{json.dumps({'command': BURN})}" for _ in range(4))
@@ -230,12 +263,13 @@ def attacks() -> dict[str, Attack]:
             ),
         ),
         "bursts of long sessions": in_bursts(16, posting("/session", long)),
-        "bursts of connections": in_bursts(256, connect),
+        "bursts of connections": in_bursts(256, hurry),
+        **({"handshakes": handshakes} if tls else {}),
     }
 
 
 def run_attack(name: str, target: Target, ready: Event, stop: Event) -> None:
-    attacks()[name](target, ready, stop)
+    attacks(tls=bool(target.cert))[name](target, ready, stop)
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 Seven work: turns, calls, streams, files that are written and read back. Two are careless: they hang
 up, ask twice, stop what does not run and send rubbish. One is hostile: an attacker of
 `tests.bench.people` at a time, chosen by the seed. What must hold: no request of an honest person
-is lost or answered wrongly, however often it must be asked again; and when all have gone the server
-is as it was after a warm-up: memory, descriptors, threads, processes, files of its home.
+is lost or answered wrongly, however often it must be asked again; and when all have gone, after
+half of the time and at its end, the server is as it was after a warm-up: what Python has in use,
+descriptors, threads, processes, files of its home, and in the second half the memory that it has
+of the system.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import http.client
 import json
 import random
+import signal
 import socket
 import sys
 import tempfile
@@ -28,6 +31,7 @@ from urllib.parse import urlsplit
 
 from ..bench.peers import config, start
 from ..bench.people import FREE, SHORT, Target, attacks, beside, document, files
+from ..http.test_tls import pair
 from ..tooling.child import Child
 from . import processes
 
@@ -39,10 +43,13 @@ ATTACK_S = 15.0
 # Beside each attacker as long as later: Python keeps what its objects took at their peak, since an
 # arena of 1 MiB goes back to the system only when nothing in it is in use.
 WARM_UP_S = ATTACK_S
-SETTLED_S = 90.0
+SETTLED_S = 180.0
 IDLE_S = 5.0  # of the processes that a server keeps
 RESULTS_S, CLAIMS_S = 30, 300  # a call that waits longer than its claim is asked about
+# A server collects garbage and gives memory back every RESULTS_S: before that it does not rest.
+QUIET_S = RESULTS_S * 1.5
 MORE_KIB, SLACK = 32 << 10, 8  # of memory; of descriptors, threads and processes
+FALLS_KIB = 512  # in a second: less is no fall
 MORE_FILES, MORE_BYTES = 400, 8 << 20  # of the home, without LASTING
 FILES, LARGEST = 5, 500_000  # of each session; bytes of a file
 KEPT_MB = 8  # of sessions for their next requests: full after the warm-up, so that it adds nothing
@@ -61,6 +68,7 @@ class Held:
     processes: int
     files: int
     bytes: int
+    blocks: int = 0  # that Python has in use: of one that rests
     folders: dict[str, int] = field(default_factory=dict)  # MiB of the larger ones
 
 
@@ -88,7 +96,7 @@ class Person:
         self, method: str, path: str, body: bytes = b"", accept: str = "application/json"
     ) -> tuple[int, bytes]:
         """Ask once. Raises OSError, http.client.HTTPException."""
-        connection = http.client.HTTPConnection(self.target.host, self.target.port, timeout=120)
+        connection = self.target.connect(120)
         try:
             headers = {"Authorization": f"Bearer {self.target.key}", "Accept": accept}
             connection.request(method, path, body, headers | {"Content-Type": "application/json"})
@@ -136,7 +144,8 @@ class Person:
         self.check("turn", json.loads(self.insist("turn", "POST", "/session", body)))
 
     def call(self, number: int) -> None:
-        word = f"{self.name}-{number}"
+        # The same words in the same session are the same call, asked about once that is old.
+        word = f"{self.name}-{self.chance.randrange(1 << 32):x}-{number}"
         order = f"{SHORT} tool=shell" + json.dumps({"command": f"echo {word} | tee last"})
         body = document(order, id=self.session(), config=FREE)
         found = json.loads(self.insist("call", "POST", "/session", body))
@@ -215,10 +224,10 @@ class Person:
 
 
 class Crowd:
-    """The server and its people."""
+    """The server and its people. `tls`: they speak by HTTPS."""
 
-    def __init__(self, stack: ExitStack, seed: int) -> None:
-        self.seed, self.tally = seed, Tally()
+    def __init__(self, stack: ExitStack, seed: int, *, tls: bool) -> None:
+        self.seed, self.tally, self.plays = seed, Tally(), 0
         self.home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-crowd-")))
         names = [*(f"h{n}" for n in range(HONEST)), *(f"c{n}" for n in range(CARELESS)), HOSTILE]
         keys = {name: f"the-key-of-{name}-1234" for name in names}
@@ -228,14 +237,20 @@ class Crowd:
         server["api_keys"] = [{"name": name, "key": key} for name, key in keys.items()]
         server.setdefault("sandbox", {})["idle_s"] = IDLE_S
         server.setdefault("workspace", {})["idle_s"] = IDLE_S
+        cert = ""
+        if tls:
+            cert, key = map(str, pair(self.home, "own"))
+            server["tls"] = {"cert": cert, "key": key}
         (self.home / "config.json").write_text(json.dumps(settings))
-        child = Child([sys.executable, "-m", "server", "--home", str(self.home), "--port", "0"])
+        self.told = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "blocks"
+        command = [sys.executable, "-m", "tests.chaos.counted_server", str(self.told)]
+        child = Child([*command, "--home", str(self.home), "--port", "0"])
         stack.callback(child.stop)
-        parts = urlsplit(child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 120)[1])
+        parts = urlsplit(child.wait_for(r"^(https?://127\.0\.0\.1:\d+)/$", 120)[1])
         child.wait_for(r"^  ready ", 120)
         self.child, self.pid = child, child.process.pid
         host, port = str(parts.hostname), parts.port or 0
-        self.targets = {name: Target(host, port, key) for name, key in keys.items()}
+        self.targets = {name: Target(host, port, key, cert) for name, key in keys.items()}
 
     def held(self) -> Held:
         """Return what the server has now, with all its processes."""
@@ -261,9 +276,11 @@ class Crowd:
     def play(self, seconds: float, each_s: float, names: list[str]) -> None:
         """Let all work for so long, beside one attacker after the other."""
         stop = threading.Event()
+        self.plays += 1
         threads = []
         for number, (name, target) in enumerate(self.targets.items()):
-            person = Person(name, target, random.Random(f"{self.seed} {name}"), self.tally)
+            chance = random.Random(f"{self.seed} {name} {self.plays}")
+            person = Person(name, target, chance, self.tally)
             work: Callable[[threading.Event], None] = person.work
             if number >= HONEST:
                 work = person.fumble
@@ -284,24 +301,37 @@ class Crowd:
                 self.tally.wrong.append(f"{each.name} waits for ever")
 
     def settled(self, before: Held | None = None) -> Held:
-        """Return what it has after a rest: as little as before, or what is left at last.
+        """Return what it has after a rest: its memory falls no more, and it is as small as before.
 
         The workspaces are filled first, so that their size does not hang on the last uploads.
         """
         for name, target in [*self.targets.items()][:HONEST]:
             Person(name, target, random.Random(self.seed), self.tally).fill()
         files(self.targets[HOSTILE])
-        ends = time.monotonic() + SETTLED_S
-        time.sleep(2 * IDLE_S)
+        began = fell = time.monotonic()
+        now = self.held()
         while True:
-            now = self.held()
-            if before is None or not self.grown(before, now) or time.monotonic() > ends:
-                return now
             time.sleep(1)
+            last, now, at = now, self.held(), time.monotonic()
+            if now.kib < last.kib - FALLS_KIB:
+                fell = at
+            rests = at - fell > QUIET_S and not (before and self.grown(before, now))
+            if rests or at - began > SETTLED_S:
+                now.blocks = self.blocks()
+                return now
+
+    def blocks(self) -> int:
+        """Return how many blocks of memory Python has in use."""
+        before = self.told.read_text() if self.told.exists() else ""
+        self.child.process.send_signal(signal.SIGUSR2)
+        processes.until(lambda: self.told.exists() and self.told.read_text() != before, 60)
+        return int(self.told.read_text().split()[-1])
 
     def grown(self, before: Held, now: Held) -> list[str]:
         """Return what has grown beyond its bound, in words."""
         bounds = {"kib": before.kib + max(MORE_KIB, before.kib // 4)}
+        if now.blocks:
+            bounds["blocks"] = before.blocks + before.blocks // 4
         for name in ("descriptors", "threads", "processes"):
             bounds[name] = getattr(before, name) + SLACK
         bounds |= {"files": before.files + MORE_FILES, "bytes": before.bytes + MORE_BYTES}
@@ -320,23 +350,30 @@ def tracebacks(output: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.chaos.crowd", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--tls", action="store_true", help="by HTTPS")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     options = parser.parse_args()
     print(f"{options.minutes:g} minutes, --seed {options.seed}", flush=True)
     with ExitStack() as stack:
-        crowd = Crowd(stack, options.seed)
+        crowd = Crowd(stack, options.seed, tls=options.tls)
         chance, names, seconds = (
             random.Random(options.seed),
-            sorted(attacks()),
+            sorted(attacks(tls=options.tls)),
             options.minutes * 60,
         )
         crowd.play(len(names) * 60.0, min(WARM_UP_S, seconds / 20), names)
-        before = crowd.settled()
-        print(f"before {before}", flush=True)
-        crowd.play(seconds, ATTACK_S, chance.choices(names, k=round(seconds / ATTACK_S) + 1))
-        after = crowd.settled(before)
-        print(f"after  {after}")
+        rests = [crowd.settled()]
+        for _ in range(2):
+            print(f"at rest: {rests[-1]}", flush=True)
+            some = chance.choices(names, k=round(seconds / 2 / ATTACK_S) + 1)
+            crowd.play(seconds / 2, ATTACK_S, some)
+            rests.append(crowd.settled(rests[-1]))
+        first, before, after = rests
+        print(f"at rest: {after}")
+        # The system's memory of the second half: in the first it may still reach its highest peak.
         wrong = crowd.tally.wrong + crowd.grown(before, after)
+        first.kib = after.kib
+        wrong += crowd.grown(first, after)
         if crowd.child.process.poll() is not None:
             wrong.append(f"the server has ended: {crowd.child.output[-2000:]}")
         wrong += [f"the log has {line[:1500]}" for line in tracebacks(crowd.child.output)]

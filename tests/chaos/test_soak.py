@@ -20,6 +20,7 @@ from .crowd import tracebacks
 COMMANDS = (
     "tests.chaos.soak --tiny --seed 1",
     "tests.chaos.crowd --minutes 0.3 --seed 3",
+    "tests.chaos.crowd --minutes 0.3 --seed 5 --tls",
     "tests.chaos --runs 20 --seed 2",
 )
 

@@ -72,6 +72,7 @@ PARTS = (
     Part("scarcity", "-m tests.chaos.scarcity --stride 7"),
     Part("unwritable", "-m tests.chaos.unwritable --stride 7"),
     Part("crowd", "-m tests.chaos.crowd --minutes 4 --seed {turn}"),
+    Part("crowd, TLS", "-m tests.chaos.crowd --minutes 2 --seed {turn} --tls"),
     Part("people", "-m tests.bench.people --rounds 5"),
     Part("streams", "-m tests.chaos.soak --seconds 60 --seed {turn}"),
     Part("bad line", "-m tests.browser.bad_line chromium"),
