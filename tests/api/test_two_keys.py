@@ -219,6 +219,26 @@ class TwoKeys(unittest.TestCase):
         finally:
             (self.home / "agents" / "team.json").unlink()
 
+    # -- skills -----------------------------------------------------------------------------------
+
+    def test_skills_of_one_key(self) -> None:
+        """And another person's of the same name: each loads their own, others none."""
+        people = {"ann": "canary", "bob": "bobs"}
+        for who, text in people.items():
+            about = {"name": "hers", "description": f"by {who}", "instructions": text}
+            order = f"{SHORT} tool=skill_save{json.dumps(about)}"
+            asked: Any = self.apis[who].run({"id": "saves", "messages": [user(order)]})
+            answer(asked, "tool_call", {"approved": True})
+            self.assertEqual(result(self.apis[who].run(asked))["status"], "ok")
+        for who, text in (*people.items(), ("ann again", "canary"), ("owner", ""), ("nobody", "")):
+            with self.subTest(who):
+                found = self.apis[who].request("GET", "/info")[1]["skills"]
+                self.assertEqual([each["name"] for each in found], ["hers"] if text else [])
+                status, told = self.apis[who].request("GET", "/skills/hers")
+                self.assertEqual(status, 200 if text else 404)
+                said = [each for each in people.values() if each in json.dumps(told)]
+                self.assertEqual(said, [text] if text else [])
+
     # -- requests, runs ---------------------------------------------------------------------------
 
     def test_rates(self) -> None:
