@@ -16,6 +16,7 @@ import _socket
 import asyncio
 import builtins
 import io
+import logging
 import os
 import select
 import signal
@@ -42,6 +43,12 @@ RESOURCES: dict[str, tuple[tuple[Any, str], ...]] = {
     "disk": tuple((os, name) for name in ("write", "mkdir", "replace", "rename", "link", "open")),
     "thread": ((threading, "_start_new_thread"),),
     "process": ((os, "fork"), (os, "posix_spawn"), (subprocess, "_fork_exec")),
+    # A connection that was accepted, then what logs that it failed, then the record of that.
+    "handler": (
+        (socket.socket, "__init__"),
+        (asyncio.BaseEventLoop, "default_exception_handler"),
+        (logging.Logger, "makeRecord"),
+    ),
 }
 # Calls of these and by these are not failed: that Python calls a function needs no memory, but what
 # it does.
@@ -64,6 +71,8 @@ class Fault:
             self.where = self.where or callers(sys._getframe(2))
             if kind == "thread":
                 raise RuntimeError("can't start new thread")
+            if kind == "handler":
+                raise MemoryError
             raise OSError(self.number, os.strerror(self.number))
 
     def take_memory(self, frame: Any) -> None:
@@ -106,7 +115,8 @@ def wrap(owner: Any, name: str, kind: str) -> None:
 def asks(kind: str, name: str, args: tuple[Any, ...]) -> bool:
     """Whether that call asks for the resource."""
     if kind != "disk":
-        return not (name == "__init__" and len(args) > 4 and args[4] is not None)
+        accepted = name == "__init__" and len(args) > 4 and args[4] is not None
+        return accepted == (kind == "handler") or name != "__init__"
     if name == "write":
         return stat.S_ISREG(os.fstat(args[0]).st_mode)
     return name != "open" or bool(args[1] & WRITES)

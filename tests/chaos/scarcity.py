@@ -2,8 +2,9 @@
 
 For each resource, the first call that asks for it fails, then the second, and so on for all calls
 that two requests make: one without a key, and a run with a tool. Then again with all calls failing
-from that one on. Each resource has a server of its own. What must hold: the server goes on, every
-request gets an answer or a closed connection, and afterwards a run with a tool is complete.
+from that one on. For `handler` an accepted connection, the event loop's handler of exceptions and
+the log fail in a row. Each resource has a server of its own. What must hold: the server goes on,
+every request gets an answer or a closed connection, and afterwards a run with a tool is complete.
 
 Memory is asked for everywhere: there the first call of each pair of functions fails, once. A run
 whose wake-up is lost then may get no answer, but it ends when its client leaves.
@@ -37,6 +38,7 @@ KINDS: dict[str, tuple[int, ...]] = {
     "thread": (errno.EAGAIN,),
     "process": (errno.EAGAIN, errno.ENOMEM),
     "memory": (errno.ENOMEM,),
+    "handler": (errno.ENOMEM,),
 }
 # Then nobody is answered while all calls fail, or the first failure ends the counting.
 ONCE = ("accept", "memory")
@@ -44,8 +46,10 @@ PAIRS = 8  # of so many pairs of functions one call fails
 ANSWER_S = 120.0  # for a request of a starved server; a loaded machine included
 LEAVES_S = 5.0  # then a client gives up whose request had no memory to go on
 FOREVER = 1_000_000_000
+IN_A_ROW = 3  # a connection that was accepted, what tells of its failure, and what tells of that
 LIMITS = {"max_runs": 2, "tool": {"wall_s": 10}}  # a call whose end is missed ends by its limit
-CONFIG: dict[str, Any] = {"server": {"discover": False, "limits": LIMITS}}
+LOG = {"file": "log"}  # it needs descriptors and the disk, too
+CONFIG: dict[str, Any] = {"server": {"discover": False, "limits": LIMITS, "log": LOG}}
 
 
 def session(name: str) -> Any:
@@ -86,7 +90,7 @@ class Scarce:
     def attempt(self, kind: str, number: int, first: int, count: int) -> int:
         """Fail those calls of two requests. Return how many calls there were."""
         what = f"{kind} {errno.errorcode[number]} call {first}"
-        what += " and all later ones" if count > 1 else ""
+        what += " and all later ones" if count == FOREVER else ""
         limit_s = LEAVES_S if kind == "memory" else ANSWER_S
         with self.fault(kind, number, first, count) as calls:
             hung = self.ask("GET", "/health", None, "", limit_s)
@@ -144,7 +148,8 @@ class Scarce:
     def starve(self, kind: str, number: int, stride: int) -> int:
         """Fail every `stride`-th call in turn, alone and with all later ones."""
         attempts = 0
-        for count in (1,) if kind in ONCE else (1, FOREVER):
+        counts = (IN_A_ROW,) if kind == "handler" else (1,) if kind in ONCE else (1, FOREVER)
+        for count in counts:
             first = 1
             while self.attempt(kind, number, first, count) >= first:
                 first += stride
