@@ -40,6 +40,15 @@ class Refused(unittest.TestCase):
                 self.assertEqual(session["run"].get("warnings", []), [])
                 self.assertIn("after", result["tree"], result)
 
+    def test_what_is_missed_of_the_goal(self) -> None:
+        for figures, words in (
+            ((3.0, 4.0, 0), ""),
+            ((3.04, 1.0, 0), "plain 3.0 > 3"),
+            ((1.0, 4.5, 2), "tool 4.5 > 4, 2 refused"),
+            ((float("inf"), float("nan"), 0), "plain inf > 3, tool nan > 4"),
+        ):
+            self.assertEqual(people.missed(*figures), words)
+
     def test_every_attacker_has_work(self) -> None:
         self.assertEqual(len(people.attacks()), 15)
 
