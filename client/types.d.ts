@@ -220,6 +220,7 @@ interface SignInLink { address: string; key: string; code: string; elsewhere?: b
 interface Settings {
   draft(id: string): string
   setDraft(id: string, text: string): void
+  keepFiles(id: string, files: File[]): Promise<boolean>
   get(name: string): any
   set(name: string, value: any): void
   all(): Record<string, any>

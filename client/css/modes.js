@@ -1,4 +1,4 @@
-// The mode picker's menu, agent and model in one field, and what the server remarks on.
+// The mode picker's menu, agent and model in one field, what the server remarks on, and messages that wait.
 
 yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
@@ -32,5 +32,11 @@ yaa.define('css/modes', ['ui/dom'], ({ css }) => css`
   .warnings summary::-webkit-details-marker { display: none; }
   .warnings [open] > summary .chevron { rotate: 90deg; }
   .warnings ul { padding: var(--s1) 0 var(--s1) 2.5rem; display: grid; gap: var(--s1); overflow-wrap: anywhere; }
+  .queue-item { flex-wrap: nowrap; }
+  .queue-item > .input { flex: 1; min-inline-size: 0; field-sizing: content; }
+  .queue-words {
+    flex: 1; min-inline-size: 0; border: 0; background: none; padding: var(--s1) 0; text-align: start; cursor: text; color: var(--ink);
+    white-space: nowrap; overflow: hidden; text-overflow: ellipsis; font-size: var(--t3);
+  }
 }
 `)

@@ -44,12 +44,6 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
   .note > span { flex: 1 1 12rem; }
   .note .icon, .queue-item > .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
   .queue { list-style: none; display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
-  .queue-item { flex-wrap: nowrap; }
-  .queue-item > .input { flex: 1; min-inline-size: 0; field-sizing: content; }
-  .queue-words {
-    flex: 1; min-inline-size: 0; border: 0; background: none; padding: var(--s1) 0; text-align: start; cursor: text; color: var(--ink);
-    white-space: nowrap; overflow: hidden; text-overflow: ellipsis; font-size: var(--t3);
-  }
   .aside {
     display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; padding: var(--s2) var(--s3);
     border: 1px dashed var(--edge); border-radius: var(--r2); font-size: var(--t3); color: var(--ink-2); margin-block-start: var(--s5);
@@ -166,14 +160,6 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
     max-block-size: 20rem; overflow: auto; padding: var(--s2) var(--s3); white-space: pre-wrap;
     overflow-wrap: anywhere;
   }
-
-  .code-keyword { color: light-dark(oklch(0.47 0.13 300), oklch(0.8 0.1 305)); }
-  .code-string { color: light-dark(oklch(0.45 0.1 150), oklch(0.83 0.11 152)); }
-  .code-number { color: light-dark(oklch(0.5 0.12 45), oklch(0.82 0.1 60)); }
-  .code-comment { color: light-dark(oklch(0.52 0.02 var(--hue)), oklch(0.66 0.02 var(--hue))); }
-  .code-name { color: light-dark(oklch(0.46 0.11 250), oklch(0.8 0.09 240)); }
-  .code-added { color: light-dark(oklch(0.42 0.11 150), oklch(0.84 0.12 152)); }
-  .code-removed { color: light-dark(oklch(0.5 0.16 25), oklch(0.77 0.13 22)); }
 
   .working { display: flex; gap: 0.3rem; align-items: center; min-block-size: 1.75rem; }
   .working i {

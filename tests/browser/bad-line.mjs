@@ -15,6 +15,8 @@ const RAW = /\b(?:4\d\d|5\d\d) X\b|\.js could not be loaded|\bundefined\b|\[obje
 const FALSE = /does not allow this page|other cards/;
 /** Kinds of faults that answer nothing for a while; and what shows that something is awaited. */
 const SILENT = new Set(["hang", "deaf", "delay", "late"]);
+/** Given to a page that has just been opened. */
+const FILES_GIVEN = ["dropped.txt", "pasted.txt", "chosen.txt"];
 const BUSY = ".spinner, [aria-busy=true], [aria-disabled=true], progress";
 
 await main(async (walk, job) => {
@@ -509,6 +511,50 @@ await main(async (walk, job) => {
         if (!await until(() => isThere(".files-button"))) fail("stuck", "the files cannot be opened without a reload");
       },
     }),
+    "open the page, give it files": {
+      ...scriptRow("js/ui/attachments\\.js$", {}),
+      async act() {
+        page.goto(job.url).catch(() => {}); // it is not waited for
+        await page.waitForSelector(COMPOSER, { visible: true });
+        const isTaken = await page.evaluate((css) => {
+          const data = (name) => {
+            const one = new DataTransfer();
+            one.items.add(new File([`in ${name}`], name));
+            return one;
+          };
+          const field = document.querySelector(css);
+          const isLeft = field.dispatchEvent(new DragEvent("drop", { dataTransfer: data("dropped.txt"), bubbles: true, cancelable: true }));
+          field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data("pasted.txt"), bubbles: true, cancelable: true }));
+          return !isLeft;
+        }, COMPOSER);
+        if (!isTaken) throw new Error("the browser would leave for the dropped file");
+        const [chooser] = await Promise.all([page.waitForFileChooser(), page.click("form.composer button[aria-label='Attach files']")]);
+        await chooser.accept([job.chosen]);
+      },
+      async during(_, fail) {
+        const isKept = (names) => page.evaluate(async (wanted) => {
+          const done = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+          if (!(await indexedDB.databases()).some(({ name }) => name === "yaa-unsent")) return false;
+          const base = await done(indexedDB.open("yaa-unsent"));
+          const all = await done(base.transaction("files").objectStore("files").getAll());
+          base.close();
+          const kept = all.flatMap((one) => one.files.map(({ name }) => name));
+          return wanted.every((name) => kept.includes(name));
+        }, names);
+        if (!await until(() => isKept(FILES_GIVEN), 3000)) fail("lost", "the files are not stored");
+        page.goto("about:blank").catch(() => {});
+        await page.waitForFunction(() => location.href === "about:blank");
+      },
+      async check(_, fail) {
+        await openPage();
+        const isThereAll = () => page.$$eval(".tray b", (all, wanted) => wanted.every((name) => all.some((one) => one.textContent === name)), FILES_GIVEN);
+        if (!await until(isThereAll)) return fail("lost", `after the page was opened again: ${await page.$$eval(".tray b", (all) => all.map((one) => one.textContent).join())}`);
+        await walk.send("time now");
+        await answered("datetime")(fail);
+        const sent = JSON.stringify((await session()).messages);
+        if (!FILES_GIVEN.every((name) => sent.includes(name))) fail("lost", "a file did not go along");
+      },
+    },
     "open the page, send, its script": scriptRow("session-defaults\\.js$", {
       async act() {
         await page.waitForSelector(COMPOSER, { visible: true });

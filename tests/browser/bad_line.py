@@ -42,7 +42,7 @@ ACTIONS = (
     *("open the page, send, its script", "send in one of two tabs", "send and close the tab"),
     *("choose a server", "choose a model", "import", "read a skill", "name a resource"),
     *("send what may run once", "stop before a word", "edit and send again", "answer in words"),
-    *("open the page, a late part", "open the page and look"),
+    *("open the page, a late part", "open the page and look", "open the page, give it files"),
 )
 FAULTS: dict[str, dict[str, Any]] = {
     "delay 0.3 s": {"kind": "delay", "seconds": 0.3},
@@ -115,6 +115,8 @@ class Line:
         library = {"command": sys.executable, "args": [str(LIBRARY), calls, "modern"]}
         config["mcpServers"] = {"library": library}
         self.server = OwnServer(stack, {"server": config}, tree)
+        self.chosen = self.server.home / "chosen.txt"
+        self.chosen.write_text("in chosen.txt")
         skill = self.server.home / "skills" / "pdf" / "SKILL.md"
         skill.parent.mkdir(parents=True)
         skill.write_text("---\nname: pdf\ndescription: Reads PDF files\n---\nPay it back.\n")
@@ -131,6 +133,7 @@ class Line:
             "direct": self.server.url,
             "key": self.server.key,
             "site": str(self.server.site),
+            "chosen": str(self.chosen),
             "speed": SPEED,
             "rows": [{"action": action, "fault": faults[label]} for action, label in rows],
         }

@@ -2,7 +2,7 @@
 // file:// page of the machine shares one storage, so there a key stays in memory unless the person wants it kept.
 // A key belongs to one address and is never shown to another.
 
-yaa.define('io/settings', ['core/ids'], ({ uuid }) => {
+yaa.define('io/settings', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyDatabase }) => {
   const SETTINGS = 'yaa.settings'
   const BASE = 'yaa.base'
   const KEYS = 'yaa.keys'
@@ -11,6 +11,7 @@ yaa.define('io/settings', ['core/ids'], ({ uuid }) => {
   /** Each text that is written has a name of its own for the other tabs: none is written over. */
   const DRAFT = 'yaa.draft '
   const INFO = 'yaa.info'
+  const unsent = lazyDatabase('yaa-unsent', (made) => made.createObjectStore('files', { keyPath: 'draft' }))
   /** Servers of which it is kept what they are. */
   const MOST_SERVERS = 4
   const MOST_DRAFTS = 40
@@ -118,6 +119,8 @@ yaa.define('io/settings', ['core/ids'], ({ uuid }) => {
 
     return {
       keepKey,
+      /** Keep files until their scripts are here (io/draft-files). */
+      keepFiles: async (id, files) => !id.startsWith('~') && unsent(['files'], 'readwrite', (all) => [all.files.put({ draft: `${id} ${uuid()}`, files })]).then(() => true, () => false),
       draft,
       setDraft,
       get: (name) => values[name],

@@ -68,6 +68,7 @@ yaa.define('ui/app', [
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
+      for (const type of ['dragover', 'drop']) addEventListener(type, (event) => drop(event, app))
       bring(() => Promise.all([failures(), yaa.load('connection-diagnosis')]), ([one]) => (one.start(), yaa.use('i18n/connection-diagnosis')))
       language.then((missing) => {
         if (late && !missing) app.mount()
@@ -294,6 +295,7 @@ yaa.define('ui/app', [
       write: () => app.views.composer.focus(),
       rename: (id, title) => sessionStore.rename(id, title),
       draft: (text, draft) => settings.setDraft(draft, text),
+      keepFiles: async (draft, files) => !app.standalone && settings.keepFiles(draft, files),
       connect: () => server.connect(),
       choose,
       pause: (on) => void (set({ paused: on }), choose('pause', on)),
@@ -319,6 +321,15 @@ yaa.define('ui/app', [
       },
     }
     return actions
+  }
+
+  /** Attach a dropped file, or import it over the list. Unhandled, the browser would leave. @param {any} event @param {App} app */
+  function drop(event, { views: { composer } }) {
+    const { dataTransfer: data, target } = event
+    if (!data?.types.includes('Files') || event.defaultPrevented) return
+    event.preventDefault()
+    const take = target.closest?.('.side') ? (/** @type {File[]} */ files) => commands.run('sessions.import', files) : composer.attach
+    if (event.type === 'drop') take([...data.files])
   }
 
   /** Handle keys by the command table; Escape closes the drawer. @param {App} app @param {import('./types').Actions} actions */

@@ -17,7 +17,9 @@ yaa.define('ui/attachments', [
    */
   async function tray(app, draft, onchange) {
     const mark = app.standalone ? '~' : '' // a page that leaves no traces
-    /** @type {Attached[]} */ let all = (await draftFiles.load(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attachments.imageOf(one.part) }))
+    /** @type {(Attached | File)[]} */ const kept = await draftFiles.load(mark + draft)
+    /** Files that are stored, and not read yet. */ const raw = kept.filter((one) => one instanceof File)
+    let all = kept.flatMap((one) => (one instanceof File ? [] : [/** @type {Attached} */ ({ ...one, key: `file ${++serial}`, image: attachments.imageOf(one.part) })]))
     const chips = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
     const note = h('p.tray-note', { hidden: true, role: 'status' })
     const el = h('div', null, chips, note)
@@ -26,10 +28,12 @@ yaa.define('ui/attachments', [
     async function add(files) {
       /** @type {Attached[]} */ const added = []
       /** @type {Set<string>} */ const refused = new Set()
-      for (const file of files) {
+      if (raw.push(...files)) changed()
+      for (let file = raw[0]; file; file = raw[0]) {
         const full = all.length >= LIMITS.files
         // a folder, or a file that has gone meanwhile
         const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(app, file).catch(() => t('attach.unread', { name: file.name }))
+        raw.shift()
         if (typeof made === 'string') refused.add(made)
         else {
           added.push(made)
@@ -54,7 +58,7 @@ yaa.define('ui/attachments', [
     }
 
     function changed() {
-      draftFiles.save(mark + draft, all.map(({ key, image, ...one }) => one))
+      draftFiles.save(mark + draft, [...all.map(({ key, image, ...one }) => one), ...raw])
       draw()
     }
 
@@ -172,17 +176,6 @@ yaa.define('ui/attachments', [
     })
   }
 
-  /** @returns {Promise<File[]>} */
-  function pickFiles() {
-    const input = h('input', { type: 'file' })
-    input.multiple = true
-    return new Promise((resolve) => {
-      input.addEventListener('change', () => resolve([...input.files]))
-      input.addEventListener('cancel', () => resolve([]))
-      input.click()
-    })
-  }
-
   /** The files of a message in the thread; null where there are none. @param {any} content */
   function filesView(content) {
     const { files, images } = attachments.split(content)
@@ -209,5 +202,5 @@ yaa.define('ui/attachments', [
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 
-  return { tray, pickFiles, filesView, words: (/** @type {any} */ content) => attachments.split(content).words }
+  return { tray, filesView, words: (/** @type {any} */ content) => attachments.split(content).words }
 })

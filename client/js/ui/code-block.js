@@ -13,7 +13,7 @@ yaa.define('ui/code-block', ['ui/dom', 'ui/i18n', 'ui/render-visibility'], (dom,
 
   /** A block that changed is painted when it is on the screen. @param {Element} el @param {() => void} paint */
   async function soon(el, paint) {
-    if (!highlight) await yaa.load('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
+    if (!highlight) await yaa.load('code').then(() => { yaa.use('css/code'), highlight = yaa.use('core/highlight') }, () => {})
     if (highlight) whenRendered(el, paint)
   }
 

@@ -12,12 +12,6 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
   const hasSessions = ({ app }) => app.sessionStore.heads().length > 0
 
   /** @param {CommandContext} context */
-  async function attach({ app }) {
-    await yaa.load('attachments')
-    app.views.composer.attach(await yaa.use('ui/attachments').pickFiles())
-  }
-
-  /** @param {CommandContext} context */
   function search({ app, actions, state }) {
     if (!state().sideOpen && !app.drawer) actions.toggleSide()
     app.drawNow()
@@ -81,7 +75,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     { id: 'typed', ...never, run: by('questions', 'ui/typed-answer', 'open') },
     { id: 'slash', ...never, run: by('dialogs', 'ui/slash-menu', 'open') },
     { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attachments', 'ui/attachments', 'tray')(/** @type {any} */ (app), ...rest) },
-    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
+    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: ({ app }) => app.views.composer.pick() },
     { id: 'sessions.select', ...never, run: by('dialogs', 'ui/manage-sessions', 'select') },
     {
       id: 'session.delete', title: 'command.delete', icon: 'trash', menu: 'session', danger: true,

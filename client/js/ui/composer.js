@@ -37,7 +37,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const agent = picker('compose.agent', actions.setAgent)
     const badge = h('button.badge', { type: 'button', hidden: true, title: t('demo.note'), onclick: () => commands.run('connect') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
-    const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
+    const clip = iconButton('clip', t('compose.attach'), { onclick: pick })
     const status = statusLine(actions)
     const stay = (/** @type {Event} */ event) => event.preventDefault()
     const form = h('form.composer', { onsubmit: stay, onclick: focusArea },
@@ -56,7 +56,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     const placing = new Map()
     /** The files of each draft. @type {Map<string, any>} */
     const trays = new Map()
-    /** Files that are being read. @type {Promise<any>} */ let coming = Promise.resolve()
+    /** Files that are being read; rejected while the scripts for it are missing. @type {Promise<any>} */ let coming = Promise.resolve()
     /** @type {any} */ let slash = null
     /** What typed text does while something is asked. @type {any} */ let typed = null
 
@@ -207,18 +207,22 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
     /** One after the other. @param {File[]} files @returns {Promise<any>} what takes them out again */
     async function attach(files) {
       const id = current
-      const taken = coming.then(() => take(id, files))
-      coming = taken.catch(() => {})
-      return taken
+      const kept = files.length && !trays.has(id) && !('attached' in files[0]) && actions.keepFiles(id, files)
+      return coming = coming.catch(() => {}).then(async () => take(id, files, await kept))
     }
 
-    /** @param {string} id of the draft @param {File[]} files */
-    async function take(id, files) {
+    function pick() {
+      const input = h('input', { type: 'file', multiple: true, onchange: () => attach([...input.files]) })
+      input.click()
+    }
+
+    /** @param {string} id of the draft @param {File[]} files @param {any} kept the tray finds them in the store */
+    async function take(id, files, kept) {
       const tray = trays.get(id) ?? await commands.run('attach.tray', id, draw)
       trays.set(id, tray)
       if (id === current) form.prepend(tray.el)
       if (files.length) area.focus()
-      return tray.add(files)
+      return tray.add(kept ? [] : files)
     }
 
     /** @param {ClipboardEvent} event */
@@ -249,7 +253,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       oninput()
     }
 
-    return { el, update, write, insert, attach, bringBack, read: () => area.value, focus: () => area.focus() }
+    return { el, update, write, insert, attach, pick, bringBack, read: () => area.value, focus: () => area.focus() }
   }
 
   /** The model or the agent, where there is a choice. @param {string} name @param {(name: string) => void} choose */

@@ -1,7 +1,6 @@
-// Dropped files: over the list of sessions they are imported, elsewhere attached. Unhandled, the browser would leave. A long
-// text that is pasted into the message is attached, too.
+// Marks where files that are dropped go (ui/app takes them). A long text that is pasted into the message is attached.
 
-yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i18n/late-parts'], ({ attr }, { t }, { toast }, commands) => {
+yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/popup', 'i18n/late-parts'], ({ attr }, { t }, { toast }) => {
   /** Lines of a pasted text that stay in the message. */
   const MOST_LINES = 100
 
@@ -12,17 +11,10 @@ yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i18
     /** @param {any} event */
     function over(event) {
       if (event.type === 'dragleave' && event.relatedTarget?.closest?.('.side') === event.target.closest?.('.side') && event.relatedTarget) return
-      const holds = event.dataTransfer?.types.includes('Files') && !event.defaultPrevented
+      const hovers = event.type === 'dragover' && event.dataTransfer?.types.includes('Files') && !event.defaultPrevented
       const side = Boolean(event.target.closest?.('.side'))
-      const hovers = holds && event.type === 'dragover'
       mark('.side', hovers && side, 'drop.import')
       mark('.main', hovers && !side, 'drop.attach')
-      if (!holds || event.type === 'dragleave') return
-      event.preventDefault()
-      if (event.type !== 'drop') return
-      const files = [...event.dataTransfer?.files ?? []]
-      if (side) commands.run('sessions.import', files)
-      else app.views.composer.attach(files)
     }
 
     /** @param {any} event a ClipboardEvent */
@@ -37,7 +29,7 @@ yaa.define('ui/file-drop', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'i18
       toast(t('paste.attached', { n: lines }), { label: t('paste.insert'), action: instead })
     }
 
-    for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, over)
+    for (const type of ['dragover', 'dragleave', 'drop']) document.addEventListener(type, over) // before ui/app takes it
     addEventListener('paste', paste)
   }
 

@@ -1,6 +1,6 @@
 // A message that waits to be sent, over the composer.
 
-yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'ui/commands', 'i18n/late-parts'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { split, withWords }, { context }) => {
+yaa.define('ui/queue-chip', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'ui/commands', 'i18n/late-parts', 'css/modes'], ({ h, icon, iconButton, text, attr }, { t }, { toast }, { split, withWords }, { context }) => {
   /** A message that waits: to read, change, send now or take out. @param {import('./types').Actions} actions */
   function chipView(actions) {
     /** @type {any} */ let item = null

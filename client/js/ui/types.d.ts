@@ -101,6 +101,8 @@ export interface Actions {
   rename(id: string, title: string): void
   remove(id: string): void
   draft(text: string, draft: string): void
+  /** stores files before the scripts that show them are there; whether it could */
+  keepFiles(draft: string, files: File[]): Promise<boolean>
   connect(): void
   set(changes: Record<string, any>): void
   /** kept for new sessions, and written into the open one: see ui/session-choices */
@@ -346,7 +348,7 @@ declare global {
     'ui/typed-answer': { open(context: CommandContext, area: any, hasFiles: () => boolean): { update(session: Session | null): void; take(words: string): 'message' | 'later' | 'stays' | 'answered' } }
     'ui/approve-all': { allBar(actions: Actions): { el: any; update(interrupts: any[]): void } }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
+    'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; pick(): void; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/tool-rules': { toolsOf(info: any): ToolRule[] }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
