@@ -450,8 +450,7 @@ def out_of_time(
     (docs/reference/session.md, "Resume rules", rule 5).
     """
     time = {"max_wall_s": limits.get("max_wall_s")}
-    limit = over_limit(session, time, elapsed_ms)
-    if limit is None or not any(map(takes_time, jobs)):
+    if not any(map(takes_time, jobs)) or (limit := over_limit(session, time, elapsed_ms)) is None:
         return None
     return Stop(
         "interrupted",

@@ -65,6 +65,7 @@ REST_S = 0.005  # a run yields to the event loop after this long without a wait
 # as long as 4,000, but most are done.
 PER_CALL = PER_CHANGE = 500
 FEW = 100  # changes of one event that are folded on the event loop
+CHANGES = {"STATE_DELTA": "delta", "CUSTOM": "value", "MESSAGES_SNAPSHOT": "messages"}
 WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
 STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
 STOPPED = "Stopped by the user."
@@ -348,7 +349,6 @@ class Run:
         self.base = base or KeptSession(owner, opening[0]["threadId"], [], {})
         self.first_message = len(session.get("messages") or [])
         self.session_key: SessionKey = (owner, opening[0]["threadId"])
-        self._thread: str = opening[0]["threadId"]
         self.agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session, len(self.base.messages), self.base.known_ids.messages)
         self.resumed = ""  # the id of the run that the client resumes
@@ -413,7 +413,7 @@ class Run:
                 with suppress(OSError):
                     record.append(self.session)
             self.release()
-            self._observer.end(self.id, self._thread, self._elapsed_ms())
+            self._observer.end(self.id, self.session_key[1], self._elapsed_ms())
             ended = self._observer.results, self._used, self._elapsed_ms() / 1000, self._stop_code
             metrics.count_run_end(self.session, *ended)
 
@@ -452,13 +452,14 @@ class Run:
 
     async def _record_event(self, event: Event) -> None:
         """Fold the event into the session, then pass it to the log and the trace."""
-        changes = event.get("delta") or event.get("value") or event.get("messages")
+        kind = event["type"]
+        changes = event.get(CHANGES[kind]) if kind in CHANGES else ()
         count = len(changes) if isinstance(changes, list) else 0
-        if event.get("name") == IDS or count > FEW:
+        if count > FEW or (kind == "CUSTOM" and event.get("name") == IDS):
             await offload(self._size + PER_CHANGE * count, self._folder.apply, event)
         else:
             self._folder.apply(event)
-        if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+        if kind in ("RUN_FINISHED", "RUN_ERROR"):
             metadata = event.setdefault("metadata", {}).setdefault("yaa", {})
             since = self._folder.since
             touched = self._size if since < self.first_message else 0
@@ -587,10 +588,9 @@ class Run:
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
         yield event
-        seconds_left = self._seconds_left()
         options = Options.of(
             *(session, agent.ids),
-            seconds_left=seconds_left,
+            seconds_left=self._seconds_left(),
             tool_choice=call.choice,
             size=self._size,
             texts=self._texts,
@@ -607,8 +607,9 @@ class Run:
                     async for follow_up in self._model_failure_events(event, began=began):
                         yield follow_up
                     return
-                for change in self._room_for_media(event):
-                    yield change
+                if event["type"] == "TEXT_MESSAGE_END":
+                    for change in self._room_for_media(event):
+                        yield change
                 yield event
         self._refused = False
         for event in await self._hooks.post_reasoning(options.message_id):
@@ -617,7 +618,7 @@ class Run:
 
     def _room_for_media(self, event: Event) -> Iterator[Event]:
         """Yield what puts words for older pictures, if those of an answer need their room."""
-        items = yaa_metadata(event).get("media") if event["type"] == "TEXT_MESSAGE_END" else None
+        items = yaa_metadata(event).get("media")
         if items and (changes := media_room.room_for(self.session["messages"], items)):
             yield events.messages_filled(changes)
 
@@ -675,8 +676,7 @@ class Run:
             *(put("output", value=value) for value in stop.output),
         )
         usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
-        now_ms = self.agent.clock()
-        yield events.run_finished(self.session, stop.status, stop.reason, usage, now_ms)
+        yield events.run_finished(self.session, stop.status, stop.reason, usage, self.agent.clock())
 
     def _close_step(self) -> Iterator[Event]:
         if self._step:

@@ -31,7 +31,7 @@ def encode(data: str, event: str | None = None, id: str | None = None) -> bytes:
 
     Raises ValueError for an unprintable name or id, such as one with a line break.
     """
-    if not ((id or "").isprintable() and (event or "").isprintable()):
+    if not f"{id}{event}".isprintable():
         raise ValueError(f"not one line: {id!r:.80} {event!r:.80}")
     head = "" if id is None else f"id: {id}\n"
     if event is not None:

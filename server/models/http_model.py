@@ -341,9 +341,9 @@ class RemoteAPI(BaseAPI):
             "user-agent": "yaa",
         }
         headers |= tracing.trace_headers()
-        if self.provider.key:
-            headers |= self.key_headers(self.provider.key)
-        return headers | {name.lower(): value for name, value in self.provider.headers.items()}
+        if (provider := self.provider).key:
+            headers |= self.key_headers(provider.key)
+        return headers | {name.lower(): value for name, value in provider.headers.items()}
 
     def _timeouts(self, options: Options, left: float | None) -> Timeouts:
         """Return the limits until the first text or call: hidden reasoning is no silence."""
@@ -357,11 +357,11 @@ class RemoteAPI(BaseAPI):
         return idle and max(idle, provider.preset.timeout_idle, _least(provider))
 
     def _make_decoder(self, call: ModelCall) -> StreamDecoder:
-        native = call.mode == "native"
+        provider, native = self.provider, call.mode == "native"
         scanner, rescue = text_calls(call.tools, call.mode, call.names.safe if native else str)
-        if native and self.provider.api != "chat":
+        if native and provider.api != "chat":
             rescue = no_calls  # the other APIs keep calls apart, so a call in text is a quote
-        return self.decoder(self.provider, call.options, call.names.restore, scanner, rescue)
+        return self.decoder(provider, call.options, call.names.restore, scanner, rescue)
 
 
 def _least(provider: Provider) -> float:

@@ -67,9 +67,10 @@ _OWN = {"exec": EXEC, "compaction": COMPRESS, "plan": PLAN}  # by key of metadat
 
 def alias(event: Event) -> str:
     """Return the dotted name of an event; some STATE_DELTAs have a name of their own."""
-    if event["type"] == "STATE_DELTA" and (ours := event.get("metadata", {}).get("yaa")):
+    kind = event["type"]
+    if kind == "STATE_DELTA" and (ours := event.get("metadata", {}).get("yaa")):
         return next((name for key, name in _OWN.items() if key in ours), "session.delta")
-    return "run.wait" if event.get("name") == WAIT else ALIASES[event["type"]]
+    return "run.wait" if kind == "CUSTOM" and event.get("name") == WAIT else ALIASES[kind]
 
 
 def dumps(event: Event) -> str:

@@ -30,12 +30,11 @@ def patch(root: Any, operation: Change, parts: list[str]) -> None:
     if op not in ("add", "replace", "remove") or (op != "remove" and "value" not in operation):
         return
     if isinstance(root, dict):
-        if op == "add" or last in root:
-            if op == "remove":
-                del root[last]
-            else:
-                key = _shared(last) if len(last) <= SHORT else last  # keys repeat in every session
-                root[key] = copy_json(operation["value"])
+        if op == "remove":
+            root.pop(last, None)
+        elif op == "add" or last in root:
+            key = _shared(last) if len(last) <= SHORT else last  # keys repeat in every session
+            root[key] = copy_json(operation["value"])
     elif isinstance(root, list):
         index = len(root) if last == "-" and op == "add" else array_index(last)
         if index is not None and index < len(root) + (op == "add"):
