@@ -3,9 +3,11 @@ of another's."""
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import tempfile
+import threading
 import unittest
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -47,7 +49,14 @@ class TwoKeys(unittest.TestCase):
         settings: Json = config(start(stack, "tests.bench.provider"))
         entries = [{**NAMED[who], "key": key} if who in NAMED else key for who, key in KEYS.items()]
         settings["server"] |= {"api_keys": entries, "sandbox": {"require": "none"}}
-        free = {name: {"auto_approve": True} for name in ("shell", "agent_save")}
+        (cls.home / "notes").touch()
+        server = Path(__file__).parents[1] / "tools" / "mcp_server.py"
+        args = [str(server), str(cls.home / "notes"), "modern"]
+        settings["server"]["mcpServers"] = {"s": {"command": sys.executable, "args": args}}
+        free = {
+            name: {"auto_approve": True}
+            for name in ("shell", "agent_save", "mcp__s__echo", "mcp__s__ask")
+        }
         settings["session"] = {"config": {"tool": free}}
         (cls.home / "config.json").write_text(json.dumps(settings))
         command = [sys.executable, "-m", "server", "--home", str(cls.home), "--port", "0"]
@@ -238,6 +247,46 @@ class TwoKeys(unittest.TestCase):
                 self.assertEqual(status, 200 if text else 404)
                 said = [each for each in people.values() if each in json.dumps(told)]
                 self.assertEqual(said, [text] if text else [])
+
+    # -- the owner's MCP servers, which are everybody's -------------------------------------------
+
+    def test_calls_of_one_mcp_server(self) -> None:
+        """Side by side, each has its own answer, in a session of one id."""
+        told = dict[str, str]()
+
+        def ask(who: str) -> None:
+            calls = [f'tool=mcp__s__echo{{"text": "{who} {number}"}}' for number in range(5)]
+            order = f"{SHORT} {' '.join(calls)}"
+            done = self.apis[who].run({"id": "mcp", "messages": [user(order)]})
+            said = [m["content"] for m in done["messages"] if m["role"] == "tool"]
+            told[who] = " ".join(each.partition(" by ")[0] for each in said)
+
+        people = ("ann", "bob", "owner", "nobody")
+        threads = [threading.Thread(target=ask, args=(who,)) for who in people]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        wanted = {who: " ".join(f"{who} {number}" for number in range(5)) for who in people}
+        self.assertEqual(told, wanted)
+
+    def test_questions_of_one_mcp_server(self) -> None:
+        """It asks whoever called. Another person who has that document has a call of their own."""
+        asked: dict[str, Any] = {}
+        for who in ("ann", "bob"):
+            order = f"{SHORT} tool=mcp__s__ask{{}}"
+            asked[who] = self.apis[who].run({"id": "asks", "messages": [user(order)]})
+            (interrupt,) = asked[who]["interrupts"]
+            self.assertEqual(interrupt["reason"], "input_required")
+        theirs = copy.deepcopy(asked["ann"])
+        answer(theirs, "input_required", {"name": "Mal"})
+        self.apis["bob"].run(theirs)
+        for who in ("bob", "ann"):
+            answer(asked[who], "input_required", {"name": who})
+            done = json.dumps(self.apis[who].run(asked[who])["messages"])
+            self.assertEqual(
+                [name for name in ("ann", "bob", "Mal") if f"hello {name}" in done], [who]
+            )
 
     # -- requests, runs ---------------------------------------------------------------------------
 
