@@ -59,7 +59,7 @@ class Oracle:
         self._filled: Disk | None = None  # the real folder when the copy was filled
         self._looked: Disk = {}  # the real folder when an overlay has last looked at it
         self._shared: set[str] = set()  # paths that it and the copy had at some moment
-        self._agreed: Disk = {}  # what both had the same at some moment, the last one
+        self._agreed: dict[str, Row | None] = {}  # what both had when they were last the same
         self._written: dict[int, str] = {}  # files with several names -> the one last written by
 
     def note(self, name: str, text: str) -> None:
@@ -78,8 +78,12 @@ class Oracle:
                 entries = self._trees.read(tree).values()
                 self._kept |= {entry[3] for entry in entries if entry[0] == "f"}
 
-    def cut(self, before: tuple[Disk, Disk]) -> None:
-        """Expect that the next operation also finishes one that was cut."""
+    def cut(self, before: tuple[Disk, Disk], tree: str = "") -> None:
+        """Expect that the next operation also finishes one that was cut.
+
+        `tree`: what it restores, if it had begun: what that has is as any other from then on.
+        """
+        self._unmade -= self._trees.read(tree).keys() if tree else set()
         self._last, self._is_cut = None, True
         self._forget_ignored(before[1])
 
@@ -221,9 +225,10 @@ class Oracle:
 
     def _share(self, disks: tuple[Disk, Disk]) -> None:
         layer, real = disks
-        both = layer.keys() & real.keys()
-        self._shared |= both
-        self._agreed |= {path: real[path] for path in both if layer[path].entry == real[path].entry}
+        self._shared |= layer.keys() & real.keys()
+        for path in self._agreed.keys() | layer.keys() | real.keys():
+            if _entry(layer.get(path)) == _entry(real.get(path)):
+                self._agreed[path] = real.get(path)
 
     def _check_status(
         self, _arguments: Json, answer: Json, _before: Any, after: tuple[Disk, Disk]
@@ -271,12 +276,12 @@ class Oracle:
         """Return whether the folder has what the copy never had; the next run takes it over.
 
         So it does with what the copy's rules ignore, or rules did that no tree has, as they ignored
-        themselves: that the copy had it is recorded nowhere. And with what is in the copy as it was
-        in both: only the folder has changed it.
+        themselves: that the copy had it is recorded nowhere. And with what is or is not in the copy
+        as it was in both: only the folder has changed it.
         """
         layer, real = disks
-        if path in layer and path in self._agreed:
-            return layer[path].entry == self._agreed[path].entry
+        if _entry(layer.get(path)) == _entry(self._agreed.get(path)):
+            return True
         if path in layer or path not in self._shared:
             return path not in layer
         if path in ignored_paths({**layer, path: real[path]}, tracked_paths(layer)):

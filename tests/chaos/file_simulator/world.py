@@ -306,8 +306,10 @@ class World:
         self.done["cut"] += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == CUT
         self._seen = None
         self.oracle.name_all(ID.findall(told.decode()))
-        self.oracle.name_all(ID.findall((self.base / "state" / "state.json").read_text()))
-        self.oracle.cut(before)
+        state = json.loads((self.base / "state" / "state.json").read_text())
+        self.oracle.name_all(ID.findall(json.dumps(state)))
+        has_begun = "restoring" in state or told
+        self.oracle.cut(before, arguments.get("tree", "") if has_begun else "")
         self._seen = before  # what is gone since is looked for after the next operation
         self._look()
 
