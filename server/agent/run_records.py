@@ -266,11 +266,8 @@ class StopSignals:
 
     def sweep(self) -> None:
         """Remove expired requests."""
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder) if self._folder else ():
-                with contextlib.suppress(OSError):
-                    if abs(self._clock() - entry.stat().st_mtime) > KEPT_S:
-                        Path(entry.path).unlink()
+        if self._folder is not None:
+            private_files.remove_old(self._folder, KEPT_S, self._clock())
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -74,15 +74,7 @@ class SignInCodes:
 
     def sweep(self) -> int:
         """Remove expired codes; return how many are left."""
-        left, now = 0, self._clock()
-        with suppress(OSError):
-            for file in self._folder.iterdir():
-                with suppress(OSError):
-                    if abs(now - file.stat().st_mtime) > LIFETIME_S:  # or of a wrong clock
-                        file.unlink()
-                    else:
-                        left += 1
-        return left
+        return private_files.remove_old(self._folder, LIFETIME_S, self._clock())
 
     def _file(self, code: str) -> Path:
         known = hashlib.blake2b(code.encode("utf-8", "replace"), digest_size=20, person=b"name")

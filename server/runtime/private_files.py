@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,6 +32,22 @@ def write(path: Path, data: bytes, *, replace: bool = True, durable: bool = Fals
         return _link(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def remove_old(folder: Path, most_s: float, now: float) -> int:
+    """Remove the files of a folder that are older; return how many are left.
+
+    One of a time to come counts as old: it is of a clock that was wrong.
+    """
+    left = 0
+    with suppress(OSError):
+        for path in folder.iterdir():
+            with suppress(OSError):
+                if abs(now - path.stat().st_mtime) > most_s:
+                    path.unlink()
+                else:
+                    left += 1
+    return left
 
 
 def _link(draft: Path, path: Path) -> bool:

@@ -128,10 +128,7 @@ class HeldFiles:
 
     def _sweep(self) -> None:
         """Remove what processes left behind that were killed."""
-        for entry in os.scandir(self._folder):
-            with contextlib.suppress(OSError):
-                if time.time() - entry.stat().st_mtime > STALE_S:
-                    Path(entry.path).unlink()
+        private_files.remove_old(self._folder, STALE_S, time.time())
 
 
 def _is_locked(descriptor: int) -> bool:
