@@ -8,12 +8,11 @@ client that has them sends them again.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .objects import GRACE_S, ObjectStore
+from .objects import ObjectStore
 from .places import STATES, STORE, Places
 from .state import FILE
 from .trees import reachable
@@ -57,15 +56,7 @@ def collect_objects(
     written in the last hour, until all objects have at most `most` bytes.
     """
     store = ObjectStore(folder)
-    needed = reachable(store, list(kept))
-    now = time.time()
-    useless = [
-        about.st_size
-        for sha256, about in store.ids()
-        if sha256 not in needed and abs(now - about.st_mtime) > GRACE_S
-    ]
-    found = store.collect(needed, most if clean else 1 << 62)
-    return {**found, "useless": len(useless), "useless_bytes": sum(useless)}
+    return store.collect(reachable(store, list(kept)), most if clean else 1 << 62)
 
 
 def limit_objects(home: Path, most: int) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from .left_out import Left
 from .objects import ObjectStore
-from .trees import Count, Entries, Entry, Place, is_left, load_in_walk
+from .trees import Count, Entries, Entry, Place, is_left, load_in_walk, text_of
 
 UNKNOWN: Entry = ["x", ""]  # not named by the tree, but something may be there
 
@@ -34,6 +35,19 @@ class Difference:
             return "mode"
         return "modified"
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """Return it for clients: {path, change, bytes?}."""
+        about: dict[str, Any] = {"path": text_of(self.place), "change": self.change}
+        if self.after and self.after[0] == "f":
+            about["bytes"] = self.after[2]
+        return about
+
+    @property
+    def of_folder(self) -> bool:
+        """Tell whether it is a folder that comes, goes or gets another mode."""
+        return _is_folder(self.after or self.before)
+
     def of_files(self) -> Difference | None:
         """Return what it says of files and links, None if that is nothing."""
         one, other = (
@@ -59,25 +73,19 @@ def differences(
     their ids tell nothing. With `unknown` also what one tree left out and the other did not; with
     `strict` a tree that does not say what it left out may have left out anything.
     """
-    walk = _Walk(store, before, after, folders, unknown, strict)
-    yield from walk.differences(before, after, ())
+    left = Left(store, before, strict), Left(store, after, strict)
+    yield from _Walk(store, left, folders, unknown, Count()).differences(before, after, ())
 
 
+@dataclass
 class _Walk:
     """One comparison. A folder that a tree left out is "", one that it does not have None."""
 
-    def __init__(
-        self,
-        store: ObjectStore,
-        before: str | None,
-        after: str | None,
-        folders: bool,
-        unknown: bool,
-        strict: bool,
-    ) -> None:
-        self._store, self._folders, self._unknown = store, folders, unknown
-        self._left = Left(store, before, strict), Left(store, after, strict)
-        self._count = Count()
+    _store: ObjectStore
+    _left: tuple[Left, Left]
+    _folders: bool
+    _unknown: bool
+    _count: Count
 
     def differences(
         self, before: str | None, after: str | None, place: Place

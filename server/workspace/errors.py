@@ -11,6 +11,12 @@ from ..errors import BROKEN, FULL
 
 CLOSED = (errno.EACCES, errno.EPERM)
 READ_ONLY = (*CLOSED, errno.EROFS)
+CODES = (
+    (FULL, "disk_full"),
+    (BROKEN, "disk_failed"),
+    (CLOSED, "closed"),
+    ((errno.ENOENT, errno.ENOTDIR), "not_found"),
+)
 
 
 class WorkspaceError(Exception):
@@ -33,13 +39,5 @@ def system_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = error.strerror or "it failed"
-        if error.errno in FULL:
-            raise WorkspaceError("disk_full", f"{what}: {why}") from error
-        if error.errno in BROKEN:
-            raise WorkspaceError("disk_failed", f"{what}: {why}") from error
-        if error.errno in CLOSED:
-            raise WorkspaceError("closed", f"{what}: {why}") from error
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            raise WorkspaceError("not_found", f"{what}: {why}") from error
-        raise WorkspaceError("failed", f"{what}: {why}") from error
+        code = next((code for numbers, code in CODES if error.errno in numbers), "failed")
+        raise WorkspaceError(code, f"{what}: {error.strerror or 'it failed'}") from error

@@ -79,11 +79,11 @@ class FileAccess:
                 if stat.S_ISDIR(about.st_mode):
                     raise WorkspaceError("conflict", f"{text_of(place)} is a folder")
                 mode = about.st_mode & 0o777 if stat.S_ISREG(about.st_mode) else mode
-            draft, descriptor = _open_draft(above, place[-1])
+            draft = _draft_name(above, place[-1])
             try:
-                try:
-                    digest = hashlib.sha256()
-                    size = 0
+                digest = hashlib.sha256()
+                size = 0
+                with open_fd(draft, NEW_FILE, dir_fd=above) as descriptor:
                     for chunk in chunks_of(source):
                         digest.update(chunk)
                         size += len(chunk)
@@ -91,8 +91,6 @@ class FileAccess:
                     os.ftruncate(descriptor, size)
                     os.fchmod(descriptor, mode)
                     os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
                 os.rename(draft, place[-1], src_dir_fd=above, dst_dir_fd=above)
             except BaseException:
                 with suppress(OSError):
@@ -142,20 +140,20 @@ class FileAccess:
             pass
 
 
-def _open_draft(above: int, name: str) -> tuple[str, int]:
-    """Make a file in which the next content of a name is written; return its own name, too.
+def _draft_name(above: int, name: str) -> str:
+    """Return the name of a file in which the next content of a name is written.
 
     It is the same for each attempt, which so removes what an earlier one could not, unless
     something is there that cannot be removed.
     """
     draft = f".yaa-{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}"
-    with suppress(OSError):
-        os.unlink(draft, dir_fd=above)
     try:
-        return draft, os.open(draft, NEW_FILE, 0o600, dir_fd=above)
-    except FileExistsError:
-        draft = f".yaa-{secrets.token_hex(16)}"
-        return draft, os.open(draft, NEW_FILE, 0o600, dir_fd=above)
+        os.unlink(draft, dir_fd=above)
+    except FileNotFoundError:
+        return draft
+    except OSError:
+        return f".yaa-{secrets.token_hex(16)}"
+    return draft
 
 
 def _remove_folder(above: int, name: str, depth: int) -> Iterator[None]:

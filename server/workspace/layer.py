@@ -22,7 +22,7 @@ from .differences import Difference, differences
 from .errors import READ_ONLY, WorkspaceError
 from .file_access import remove_all
 from .left_out import Left
-from .objects import CHUNK, clone, write_sparse
+from .objects import CHUNK, ObjectStore, clone, write_sparse
 from .restore import Folders, Step, is_there
 from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, NEW_FILE, Limits
@@ -38,9 +38,13 @@ MAX_BASES = 200  # trees of the layer whose base is remembered
 class Merge:
     """A tree that takes single entries, as long as no path is a file and a folder at once."""
 
-    def __init__(self, flat: Flat) -> None:
-        self.flat = dict(flat)
-        self._held = Counter(place[:-1] for place in flat)
+    def __init__(self, store: ObjectStore, tree: str) -> None:
+        self._store, self.flat = store, flatten(store, tree, left=True)
+        self._held = Counter(place[:-1] for place in self.flat)
+
+    def tree(self) -> str:
+        """Store it, durably, and return its id."""
+        return build(self._store, self.flat)
 
     def take(self, place: Place, entry: Entry | None, model: Flat) -> bool:
         """Take an entry, or remove one; `model` has the folders on the way. False: in the way."""
@@ -122,7 +126,6 @@ class Layer:
                 if entry == there.get(place)
             }
             state["base"] = build(self.store, shared)
-            self.store.settle()
 
     def _is_here(self, tree: str) -> bool:
         """Return whether all directory objects of a tree are here."""
@@ -144,7 +147,7 @@ class Layer:
         base, now, news = state["base"], self.root.scan(state), self._look(state)
         if news == base:  # as at the start of most runs
             return {"tree": now, "base": base, "taken": 0, "conflicts": []}
-        return self._take_over(state, flatten(self.store, now, left=True), now, news)
+        return self._take_over(state, Merge(self.store, now), now, news)
 
     def _look(self, state: dict[str, Any]) -> str:
         """Return the tree of the real folder."""
@@ -152,24 +155,23 @@ class Layer:
         self.folder.save_stats()
         return news
 
-    def _take_over(self, state: dict[str, Any], layer: Flat, now: str, news: str) -> dict[str, Any]:
-        """Make the copy `layer`, together with what the folder, now `news`, changed since base."""
+    def _take_over(
+        self, state: dict[str, Any], target: Merge, now: str, news: str
+    ) -> dict[str, Any]:
+        """Make the copy `target`, together with what the folder, now `news`, changed since base."""
         base = state["base"]
-        target = Merge(layer)
-        known = Merge(flatten(self.store, base, left=True))
-        new = flatten(self.store, news)
+        known, new = Merge(self.store, base), flatten(self.store, news)
         taken, conflicts = 0, []
         for item in in_order(differences(self.store, base, news, folders=True)):
             mine = target.flat.get(item.place)
-            is_file = "d" not in ((item.before or item.after or [""])[0],)
             if mine == item.after:
                 known.take(item.place, item.after, new)
             elif mine == item.before and target.take(item.place, item.after, new):
                 known.take(item.place, item.after, new)
-                taken += is_file
-            elif is_file:
+                taken += not item.of_folder
+            elif not item.of_folder:
                 conflicts.append(item.place)
-        tree = build(self.store, target.flat)
+        tree = target.tree()
         blocked: list[Place] = []
         if tree != now:
             done = self.root.restore(state, tree)
@@ -178,8 +180,7 @@ class Layer:
             old = flatten(self.store, base)
             for place in blocked:  # not taken over
                 known.take(place, old.get(place), old)
-        state["base"] = build(self.store, known.flat)
-        self.store.settle()
+        state["base"] = known.tree()
         return {
             "tree": tree,
             "base": state["base"],
@@ -209,9 +210,7 @@ class Layer:
             there = changed.get(item.place, item.before)
             if there == item.after:
                 continue
-            row: dict[str, Any] = {"path": text_of(item.place), "change": item.change}
-            if item.after and item.after[0] == "f":
-                row["bytes"] = item.after[2]
+            row = item.row
             if item.after and item.after[0] == "l":
                 row["target"] = text_of((item.after[1],))
             if is_left(there) or there != item.before:
@@ -311,14 +310,14 @@ class Layer:
         before = self.folder.scan(state, everything=True)
         reason, named, asks = self._reason(), set(chosen or ()), list[Place]()
         model = flatten(self.store, layer)
-        target = Merge(flatten(self.store, before, left=True))
+        target = Merge(self.store, before)
         there = dict(target.flat)
         only: list[Place] = []
         conflicts, left = [], []
         for item in in_order(self._changes(base, layer, folders=True)):
             if not _is_chosen(item.place, chosen) or there.get(item.place) == item.after:
                 continue
-            is_file = "d" not in ((item.after or item.before or [""])[0],)
+            is_file = not item.of_folder
             if item.place not in named and (is_file or item.after) and reason(item):
                 asks += [item.place] if is_file else []
             elif (is_left(item.before) or there.get(item.place) != item.before) and not force:
@@ -328,9 +327,7 @@ class Layer:
             elif item.after is not None:
                 left.append(item.place)
         only += [place for place in target.flat if place not in there and place not in set(only)]
-        tree = build(self.store, target.flat)
-        self.store.settle()
-        mark = {"tree": tree, "before": before, "only": [list(place) for place in only]}
+        mark = {"tree": target.tree(), "before": before, "only": [list(place) for place in only]}
         kept = Left(self.store, before)
         given_up = {place for place in named if force and not kept.knows(place)}
         left_out = self._left_out()  # rules that are applied may end what they leave out
@@ -379,7 +376,7 @@ class Layer:
             refusal = error.strerror or "not permitted"
         after = self.folder.scan(state)
         now = flatten(self.store, after, left=True)
-        known = Merge(flatten(self.store, state["base"], left=True))
+        known = Merge(self.store, state["base"])
         applied, left = 0, []
         for place in sorted(
             only, key=lambda row: (row in target, len(row) * (row in target or -1))
@@ -391,8 +388,7 @@ class Layer:
                 applied += is_file
             elif is_file:
                 left.append(place)
-        state["base"] = build(self.store, known.flat)
-        self.store.settle()
+        state["base"] = known.tree()
         state.pop("applying", None)
         self.note_base(state, state.get("tree") or "")
         self.file.save(state)
@@ -411,19 +407,18 @@ class Layer:
         self._check_tree(seen, now)
         news = self._look(state)
         known, folder = flatten(self.store, base), Left(self.store, news)
-        target = Merge(flatten(self.store, now, left=True))
+        target = Merge(self.store, now)
         discarded, left = 0, []
         changes = self._changes(base, now, folders=True)
         for item in in_order(replace(one, before=one.after, after=one.before) for one in changes):
             if not _is_chosen(item.place, chosen):
                 continue
-            is_file = "d" not in ((item.after or item.before or [""])[0],)
             is_known = bool(item.after) or folder.knows(item.place)
             if is_known and not is_left(item.after) and target.take(item.place, item.after, known):
-                discarded += is_file
-            elif is_file:
+                discarded += not item.of_folder
+            elif not item.of_folder:
                 left.append(item.place)
-        found = self._take_over(state, target.flat, now, news)
+        found = self._take_over(state, target, now, news)
         return {
             "discarded": discarded,
             "left": [text_of(place) for place in left[:MAX_NAMED]],

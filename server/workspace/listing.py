@@ -10,7 +10,7 @@ from typing import Any
 from .errors import WorkspaceError
 from .file_access import FileAccess
 from .objects import ObjectStore
-from .trees import DEPTH, Place, is_left, load, text_of
+from .trees import DEPTH, Place, entry_at, is_left, load, text_of
 
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 TREE_KINDS = {"f": "file", "d": "folder", "l": "link"}
@@ -57,16 +57,10 @@ def listed_in_tree(
     store: ObjectStore, tree: str, place: Place, depth: int
 ) -> Iterator[dict[str, Any]]:
     """Yield what a folder of a tree holds, in the same form without times."""
-    for name in place:
-        entry = load(store, tree).get(name)
-        if entry is None or entry[0] != "d":
-            raise WorkspaceError("not_found", f"{text_of(place)} is not a folder in this tree")
-        tree = entry[2]
-    yield from _listed(store, tree, place, depth)
-
-
-def _listed(store: ObjectStore, tree: str, place: Place, depth: int) -> Iterator[dict[str, Any]]:
-    for name, entry in load(store, tree).items():
+    folder = entry_at(store, tree, place)
+    if folder[0] != "d":
+        raise WorkspaceError("not_found", f"{text_of(place)} is not a folder in this tree")
+    for name, entry in load(store, folder[2]).items():
         here = (*place, name)
         if is_left(entry):
             continue
@@ -77,4 +71,4 @@ def _listed(store: ObjectStore, tree: str, place: Place, depth: int) -> Iterator
             "mode": 0o777 if entry[0] == "l" else entry[1],
         }
         if entry[0] == "d" and depth > 1 and len(place) < DEPTH:
-            yield from _listed(store, entry[2], here, depth - 1)
+            yield from listed_in_tree(store, tree, here, depth - 1)

@@ -44,12 +44,8 @@ class ObjectStore:
 
     # -- write
 
-    def put(self, source: bytes | BinaryIO) -> str:
-        """Store bytes, or a file from where it stands; return the object's id."""
-        if not isinstance(source, bytes):
-            found = self.put_file(source.fileno())
-            assert found is not None
-            return found[0]
+    def put(self, source: bytes) -> str:
+        """Store bytes; return the object's id."""
         sha256 = hashlib.sha256(source).hexdigest()
         if not self._is_there(sha256, len(source)):
             self._write(lambda target: write_all(target, source), sha256)
@@ -154,10 +150,6 @@ class ObjectStore:
         except FileNotFoundError:
             return None
 
-    def missing(self, ids: Iterable[str]) -> list[str]:
-        """Return the ids that are not there, in their order."""
-        return [sha256 for sha256 in ids if not self.has(sha256)]
-
     def open(self, sha256: str, size: int | None = None) -> BinaryIO:
         """Open an object for reading. Its content is not checked. Raises WorkspaceError.
 
@@ -222,7 +214,8 @@ class ObjectStore:
         """Remove objects that no kept tree needs until all have at most `most` bytes.
 
         `kept`: ids of all objects that are needed (trees.reachable). Those that were written in
-        the last `grace_s` seconds are kept too. Returns {objects, bytes, removed, freed}.
+        the last `grace_s` seconds are kept too. Returns {objects, bytes, useless, useless_bytes,
+        removed, freed}.
         """
         needed = {bytes.fromhex(sha256) for sha256 in kept}
         now = time.time()
@@ -247,6 +240,8 @@ class ObjectStore:
         return {
             "objects": objects - removed,
             "bytes": total - freed,
+            "useless": len(useless),
+            "useless_bytes": sum(size for _, size, _ in useless),
             "removed": removed,
             "freed": freed,
         }

@@ -12,7 +12,7 @@ import copy
 import hashlib
 import mimetypes
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -35,10 +35,9 @@ from .text_diff import text_diff
 from .trees import (
     MAX_FOLDER_BYTES,
     Place,
-    build,
+    entry_at,
     flatten,
     is_left,
-    load,
     missing,
     place_of,
     text_of,
@@ -49,6 +48,10 @@ MAX_CHANGED = 100  # files that a result names
 MAX_APPEARED = 1_000  # paths that a restore leaves, since no call is known to have made them
 MAX_LISTED = 10_000
 PIECE = 1536 * 1024  # bytes of a file in one result
+OPERATIONS = frozenset(  # methods of Operations that the server may ask for; "list" is `entries`
+    "state record restore missing list read write remove move make_folder diff archive give_up"
+    " read_object write_object refresh status apply discard guidance skill".split()
+)
 FILE_TYPE = "application/octet-stream"
 
 
@@ -93,29 +96,6 @@ class Operations:
         self.files = FileAccess(self.root.top)
         self.uploads = Uploads(places.state)
         self._stored: int | None = None  # bytes of all objects, counted when one is first uploaded
-        self._table: dict[str, Callable[..., dict[str, Any]]] = {
-            "state": self.state,
-            "record": self.record,
-            "restore": self.restore,
-            "missing": self.missing,
-            "list": self.entries,
-            "read": self.read,
-            "write": self.write,
-            "remove": self.remove,
-            "move": self.move,
-            "make_folder": self.make_folder,
-            "diff": self.diff,
-            "archive": self.archive,
-            "give_up": self.give_up,
-            "read_object": self.read_object,
-            "write_object": self.write_object,
-            "refresh": self.refresh,
-            "status": self.status,
-            "apply": self.apply,
-            "discard": self.discard,
-            "guidance": self.guidance,
-            "skill": self.skill,
-        }
 
     def close(self) -> None:
         """Save what is known, and let the workspace go."""
@@ -127,12 +107,13 @@ class Operations:
 
     def perform(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do one operation and return its result. Raises WorkspaceError and nothing else."""
-        operation = self._table.get(name)
-        if operation is None:
+        if name not in OPERATIONS:
             raise WorkspaceError("invalid", f"there is no operation {name!r}")
+        operation = getattr(self, "entries" if name == "list" else name)
         with system_errors(name):
             try:
-                return operation(**arguments)
+                found: dict[str, Any] = operation(**arguments)
+                return found
             except TypeError as error:
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                     raise
@@ -224,7 +205,11 @@ class Operations:
                 state = self._finish(state)
             now = self.root.scan(state, everything=True)
             if after is not None:
-                aim, only = self._undone(now, tree, after)
+                aim, about, again = self._without(now, tree, after)
+                only = frozenset(about)
+                if again:
+                    text = f"{text_of(again[0])} was changed since; nothing was undone"
+                    raise WorkspaceError("moved", text, tree=now)
             elif paths is not None:
                 aim, only = self._with_places(now, tree, given_up)
             else:
@@ -248,8 +233,7 @@ class Operations:
 
     def missing(self, tree: str, most: int = 1_000) -> dict[str, Any]:
         """Return which objects of a tree are not here: {objects, count, bytes}."""
-        found = missing(self.store, tree, most)
-        return {"objects": found.objects, "count": found.count, "bytes": found.bytes}
+        return vars(missing(self.store, tree, most))
 
     def diff(self, to: str, path: str | None = None, **rest: str) -> dict[str, Any]:
         """Return how two trees differ: {files, count}, and with `path` also {diff} of that file.
@@ -485,7 +469,8 @@ class Operations:
         with self._changing() as state:
             found = layer.discard(state, _places(paths), tree)
             self._note(state, None, found["tree"], always=True)
-            before = self._without(found["after"], found["before"], _places(paths) or [()])
+            chosen = _places(paths) or [()]
+            before = self._without(found["after"], found["before"], found["after"], chosen)[0]
             return found | {"before": before}
 
     # -- shared
@@ -547,7 +532,7 @@ class Operations:
             with system_errors("record"):
                 after = self.root.scan(state)
                 self._note(state, session, after)
-                before = self._without(after, before or after, places)
+                before = self._without(after, before or after, after, places)[0]
                 self.root.save_stats()
         except WorkspaceError as error:
             return {"unrecorded": error.detail}
@@ -555,56 +540,39 @@ class Operations:
         left_out = self.root.scanner.left_out()
         return found | ({"left_out": left_out} if left_out else {})
 
-    def _without(self, after: str, before: str, places: Sequence[Place]) -> str:
-        """Return `after` with these places as in `before`: others change files, too."""
+    def _without(
+        self, now: str, before: str, after: str, places: Sequence[Place] | None = None
+    ) -> tuple[str, list[Place], list[Place]]:
+        """Return `now` without the change that made `after` of `before`, all or at these places.
 
-        def _is_own(place: Place) -> bool:
-            pairs = ((place[: len(one)], one[: len(place)]) for one in places)
-            return any(here == there for here, there in pairs)
-
-        rows = in_order(differences(self.store, after, before, folders=True))
-        own = [item for item in rows if _is_own(item.place)]
-        if len(own) == len(rows):
-            return before
-        tree = Merge(flatten(self.store, after, left=True))
-        model = flatten(self.store, before)
-        for item in own:
-            tree.take(item.place, item.after, model)
-        return self._built(tree)
-
-    def _undone(self, now: str, before: str, after: str) -> tuple[str, frozenset[Place]]:
-        """Return a tree without the change that made `after` of `before`, and its places.
-
-        Raises moved if one of them was changed again.
+        And the places that this is about, and those among them that were changed again since.
         """
-        tree, model = Merge(flatten(self.store, now, left=True)), flatten(self.store, before)
-        rows = in_order(differences(self.store, after, before, folders=True))
-        for item in rows:
-            here = tree.flat.get(item.place)
-            is_file = "d" not in ((item.after or item.before or [""])[0],)
+        rows = own = in_order(differences(self.store, after, before, folders=True))
+        if places is not None:
+            own = [item for item in rows if any(_is_around(item.place, one) for one in places)]
+            if len(own) == len(rows):  # all of what is there is this change
+                return before, [item.place for item in own], []
+        merge, model, again = Merge(self.store, now), flatten(self.store, before), list[Place]()
+        for item in own:
+            here = merge.flat.get(item.place)
             if here == item.after or is_left(item.after):
                 continue
-            if here != item.before or not tree.take(item.place, item.after, model) and is_file:
-                text = f"{text_of(item.place)} was changed since; nothing was undone"
-                raise WorkspaceError("moved", text, tree=now)
-        return self._built(tree), frozenset(item.place for item in rows)
+            taken = here == item.before and merge.take(item.place, item.after, model)
+            if not taken and (here != item.before or not item.of_folder):
+                again.append(item.place)
+        return merge.tree(), [item.place for item in own], again
 
     def _with_places(
         self, now: str, tree: str, places: frozenset[Place]
     ) -> tuple[str, frozenset[Place]]:
         """Return what is there with some places as in a tree, and the places that so change."""
-        there = flatten(self.store, now, left=True)
-        target, model = Merge(there), flatten(self.store, tree)
+        target, model = Merge(self.store, now), flatten(self.store, tree)
+        there = set(target.flat)
         for place in sorted(places, key=len):
             entry_at(self.store, tree, place)
             if not target.take(place, model[place], model):
                 raise WorkspaceError("conflict", f"{text_of(place)} is a folder, or in a file")
-        return self._built(target), places | (target.flat.keys() - there.keys())
-
-    def _built(self, tree: Merge) -> str:
-        found = build(self.store, tree.flat)
-        self.store.settle()
-        return found
+        return target.tree(), places | (target.flat.keys() - there)
 
     def _note(
         self,
@@ -660,11 +628,11 @@ class Operations:
         if not appeared:
             return tree
         there = flatten(self.store, now)
-        aim = Merge(flatten(self.store, tree, left=True))
+        aim = Merge(self.store, tree)
         for place in sorted(there):
             if place not in aim.flat and is_within(place, appeared):
                 aim.take(place, there[place], there)
-        return self._built(aim)
+        return aim.tree()
 
     def _changed(self, rows: list[Difference], newly: list[Place]) -> dict[str, Any]:
         changed, left = [], dict[Place, str]()
@@ -683,7 +651,7 @@ class Operations:
                 left.setdefault(place, self.root.scanner.reason(place))
         now = [{"path": text_of(place), "reason": left[place]} for place in left if left[place]]
         return {
-            "changed": [_change(item) for item in changed[:MAX_CHANGED]],
+            "changed": [item.row for item in changed[:MAX_CHANGED]],
             "changed_count": len(changed),
             "left_out": self.root.scanner.left_out(),
             **({"left_out_now": now[:MAX_CHANGED]} if now else {}),
@@ -694,8 +662,7 @@ class Operations:
         found = missing(self.store, tree, MAX_CHANGED)
         if found.count:
             text = f"{found.count} objects of this tree are not here"
-            facts = {"objects": found.objects, "count": found.count, "bytes": found.bytes}
-            raise WorkspaceError("missing_objects", text, **facts)
+            raise WorkspaceError("missing_objects", text, **vars(found))
 
     def _tree(self, name: str) -> str:
         """Return the id of a tree that is named by it, as "now" or as "base"."""
@@ -724,21 +691,15 @@ class Operations:
         return self.layer
 
 
-def entry_at(store: ObjectStore, tree: str, place: Place) -> list[Any]:
-    """Return the entry of a tree at a place. Raises WorkspaceError."""
-    entry: list[Any] = ["d", 0, tree]
-    for name in place:
-        below = load(store, entry[2]).get(name) if entry[0] == "d" else None
-        if below is None or is_left(below):
-            raise WorkspaceError("not_found", f"{text_of(place)} is not in this tree")
-        entry = below
-    return entry
-
-
 def _marks(state: dict[str, Any]) -> dict[str, Any]:
     """Return copies of the marks of what has begun and is not finished."""
     names = ("restoring", "applying", "filling")
     return {name: copy.deepcopy(state[name]) for name in names if name in state}
+
+
+def _is_around(place: Place, other: Place) -> bool:
+    """Return whether one of two places is the other, or on the way to it."""
+    return place[: len(other)] == other[: len(place)]
 
 
 def is_within(place: Place, places: Container[Place]) -> bool:
@@ -749,13 +710,6 @@ def is_within(place: Place, places: Container[Place]) -> bool:
 def session_hash(session: str) -> str:
     """Return the name of a session in the state: ids of clients are not kept."""
     return hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _change(item: Difference) -> dict[str, Any]:
-    found = {"path": text_of(item.place), "change": item.change}
-    if item.after and item.after[0] == "f":
-        found["bytes"] = item.after[2]
-    return found
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 
 from ..runtime.descriptors import open_fd
 from .differences import differences
-from .errors import WorkspaceError
 from .left_out import Left
 from .objects import ObjectStore, sync_file_system
 from .scan import CLOSED, FILE, FOLDER, GONE, NEW_FILE, Stamp, stamp_of
@@ -267,20 +266,15 @@ class Restore:
             else:
                 self._write(above, draft, entry)
             self.step("rename")
-            if not self._is_as_scanned(above, place):
-                os.unlink(draft, dir_fd=above)
-                return
-            os.rename(draft, place[-1], src_dir_fd=above, dst_dir_fd=above)
+            if self._is_as_scanned(above, place):
+                os.rename(draft, place[-1], src_dir_fd=above, dst_dir_fd=above)
         except OSError as error:
-            with suppress(OSError):
-                os.unlink(draft, dir_fd=above)
             if error.errno not in BLOCKING:
                 raise
             self.blocked.append(place)
-        except WorkspaceError:
-            with suppress(OSError):
+        finally:
+            with suppress(OSError):  # mostly it has its name by now
                 os.unlink(draft, dir_fd=above)
-            raise
 
     def _write(self, above: int, draft: str, entry: Entry) -> None:
         with open_fd(draft, NEW_FILE, dir_fd=above) as descriptor:

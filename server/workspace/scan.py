@@ -17,7 +17,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -315,15 +315,11 @@ class Scanner:
 
     @contextmanager
     def _opened(self, place: Place) -> Iterator[int]:
-        descriptor = os.dup(self.top)
-        try:
+        descriptor = self.top
+        with ExitStack() as way:
             for name in place:
-                below = os.open(name, FOLDER, dir_fd=descriptor)
-                os.close(descriptor)
-                descriptor = below
+                descriptor = way.enter_context(open_fd(name, FOLDER, dir_fd=descriptor))
             yield descriptor
-        finally:
-            os.close(descriptor)
 
     def _drop_place(self, place: Place) -> None:
         above = self.folder(place[:-1]) if place else None

@@ -7,7 +7,6 @@ begins meanwhile waits for them. Locks of a process that ended are free.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -16,7 +15,7 @@ from contextlib import asynccontextmanager
 from ..runtime.descriptors import open_fd
 from .errors import WorkspaceError
 from .places import Place
-from .state import LOCK
+from .state import LOCK, try_lock
 
 WAIT_S = 60.0  # for a restore, which begins only when no call runs
 POLL_S = 0.02
@@ -34,18 +33,9 @@ async def share_lock(place: Place, run_as: int, wait_s: float = WAIT_S) -> Async
         if run_as and os.fstat(descriptor).st_uid != run_as:
             os.fchown(descriptor, run_as, run_as)
         end = time.monotonic() + wait_s
-        while not try_shared(descriptor):
+        while not try_lock(descriptor, exclusive=False):
             if time.monotonic() >= end:
                 text = f"the workspace's files are still being restored after {wait_s:g} s"
                 raise WorkspaceError("busy", f"{text}; try again later")
             await asyncio.sleep(POLL_S)
         yield
-
-
-def try_shared(descriptor: int) -> bool:
-    """Take the lock if nobody holds it exclusively, and return whether that was so."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -63,18 +63,22 @@ class StateFile:
     def _locked(self, name: str, exclusive: bool, wait_s: float) -> Iterator[None]:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         with open_fd(os.path.join(self.folder, name), flags) as descriptor:
-            how = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
             end = time.monotonic() + wait_s
-            while True:
-                try:
-                    fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= end:
-                        text = f"the workspace is still in use after {wait_s:g} s; try again later"
-                        raise WorkspaceError("busy", text) from None
+            while not try_lock(descriptor, exclusive):
+                if time.monotonic() >= end:
+                    text = f"the workspace is still in use after {wait_s:g} s; try again later"
+                    raise WorkspaceError("busy", text)
                 time.sleep(POLL_S)
             yield
+
+
+def try_lock(descriptor: int, exclusive: bool) -> bool:
+    """Take the lock of an open file if nobody holds it otherwise; return whether that was so."""
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def note_seen(state: dict[str, Any], session: str, tree: str) -> bool:

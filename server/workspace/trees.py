@@ -185,8 +185,19 @@ def flatten(store: ObjectStore, tree: str, left: bool = False) -> Flat:
     }
 
 
+def entry_at(store: ObjectStore, tree: str, place: Place) -> Entry:
+    """Return the entry of a tree at a place. Raises WorkspaceError."""
+    entry: Entry = ["d", 0, tree]
+    for name in place:
+        below = load(store, entry[2]).get(name) if entry[0] == "d" else None
+        if below is None or is_left(below):
+            raise WorkspaceError("not_found", f"{text_of(place)} is not in this tree")
+        entry = below
+    return entry
+
+
 def build(store: ObjectStore, flat: Mapping[Place, Entry]) -> str:
-    """Store the directory objects of a tree and return its id.
+    """Store the directory objects of a tree, durably, and return its id.
 
     Folders on the way that `flat` lacks are made, with mode 0o755.
     """
@@ -209,7 +220,9 @@ def build(store: ObjectStore, flat: Mapping[Place, Entry]) -> str:
     for place in sorted(folders, key=len, reverse=True):
         if place:
             folders[place[:-1]][place[-1]][2] = keep(store, folders[place])
-    return keep(store, folders[()])
+    tree = keep(store, folders[()])
+    store.settle()
+    return tree
 
 
 def reachable(store: ObjectStore, trees: list[str]) -> set[str]:

@@ -46,8 +46,7 @@ class Uploads:
         if not 0 <= offset <= offset + len(piece) <= total:
             raise WorkspaceError("invalid", "a piece lies outside of its file")
         path = self._upload(upload)
-        self._clean(path)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self._make_room(path)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with open_fd(path, flags) as descriptor:
             received = os.fstat(descriptor).st_size
@@ -69,7 +68,7 @@ class Uploads:
             if os.fstat(descriptor).st_size != total:
                 raise WorkspaceError("conflict", "the upload was changed meanwhile")
             yield descriptor
-            with suppress(OSError):  # it was used; `_clean` removes it a day later
+            with suppress(OSError):  # it was used; `_make_room` removes it a day later
                 path.unlink()
 
     def _upload(self, upload: str) -> Path:
@@ -82,8 +81,7 @@ class Uploads:
         """Make a ZIP of a tree, or of the chosen files and folders; return its name."""
         name = secrets.token_hex(16)
         path = self.folder / f"archive-{name}"
-        self._clean(path)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self._make_room(path)
         left = MAX_ARCHIVE
         try:
             with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
@@ -120,14 +118,14 @@ class Uploads:
         if ARCHIVE.match(name):
             (self.folder / f"archive-{name}").unlink(missing_ok=True)
 
-    def _clean(self, wanted: Path) -> None:
-        """Remove what is old or too much, so that there is room for one more."""
+    def _make_room(self, wanted: Path) -> None:
+        """Remove what is old or too much, so that there is room for one more; make the folder."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         found, now = [], time.time()
-        with suppress(FileNotFoundError):
-            for path in self.folder.iterdir():
-                with suppress(OSError):
-                    if path != wanted:
-                        found.append((abs(now - path.lstat().st_mtime), path))
+        for path in self.folder.iterdir():
+            with suppress(OSError):
+                if path != wanted:
+                    found.append((abs(now - path.lstat().st_mtime), path))
         for number, (age_s, path) in enumerate(sorted(found), 1):
             if number >= MOST or age_s > KEPT_S:
                 path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from server.runtime.private_files import write
+from server.runtime.private_files import remove_old, write
 
 from ..tooling.tools import ROOT
 
@@ -104,6 +104,16 @@ class Write(unittest.TestCase):
             thread.join()
         self.assertEqual(results.count(True), 1)
         self.assertEqual(self.left(), ["name"])
+
+    def test_old_files_go_and_those_of_a_wrong_clock(self) -> None:
+        now = 1_000_000.0
+        for name, age_s in (("new", 9), ("old", 11), ("ahead", -9), ("to come", -11)):
+            write(self.folder / name, b"")
+            os.utime(self.folder / name, (now - age_s, now - age_s))
+        (self.folder / "folder").mkdir()  # it cannot be unlinked, and holds up nothing
+        self.assertEqual(remove_old(self.folder, 10, now), 2)
+        self.assertEqual(sorted(self.left()), ["ahead", "folder", "new"])
+        self.assertEqual(remove_old(self.path, 10, now), 0)  # it is not there
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ class Objects(Case):
         for data in (b"", b"a", os.urandom(100_000), bytes(SMALL + 10), os.urandom(SMALL + 1)):
             (self.home / "file").write_bytes(data)
             with (self.home / "file").open("rb") as file:
-                found = self.store.put(file)
-            self.assertEqual(found, hashlib.sha256(data).hexdigest())
+                put = self.store.put_file(file.fileno())
+            found = hashlib.sha256(data).hexdigest()
+            self.assertEqual(put, (found, len(data)))
             self.assertEqual(self.store.put(data), found)
             self.assertEqual(self.store.read(found, len(data)), data)
             self.assertEqual(self.store.size(found), len(data))
@@ -72,8 +73,9 @@ class Objects(Case):
         for sha256 in (kept, old):
             os.utime(self.store.path(sha256), (1, 1))
         found = self.store.collect([kept], 0, grace_s=1000)
-        self.assertEqual(found, {"objects": 2, "bytes": 7, "removed": 1, "freed": 3})
-        self.assertEqual(self.store.missing([kept, old, new]), [old])
+        about = {"useless": 1, "useless_bytes": 3, "removed": 1, "freed": 3}
+        self.assertEqual(found, {"objects": 2, "bytes": 7, **about})
+        self.assertEqual([*map(self.store.has, (kept, old, new))], [True, False, True])
         os.utime(self.store.path(new), (1, 1))
         self.assertEqual(self.store.collect([], 7)["removed"], 0)
 
