@@ -155,12 +155,12 @@ def _count_quotes(value: Any, max_depth: int, *, escapes: bool) -> int | None:
             if type(node) is dict:
                 quotes += 2 * len(node)
                 node = node.values()
-            kinds = list(map(type, node))
-            quotes += 2 * kinds.count(str)
-            if escapes:
-                quotes += sum(item.count('"') for item in node if type(item) is str)
-            if dict in kinds or list in kinds:
-                inner += [item for item in node if type(item) is dict or type(item) is list]
+            for item in node:
+                kind = type(item)
+                if kind is str:
+                    quotes += 2 + item.count('"') if escapes else 2
+                elif kind is dict or kind is list:
+                    inner.append(item)
         if not inner:
             return quotes
         level = inner

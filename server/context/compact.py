@@ -186,11 +186,10 @@ def may_be_due(
         return False
     if refused or measure.total >= budget.high or _many(session):
         return True
-    unseen = True
     for message in reversed(session["messages"][-LOOK_BACK:]):
-        if message["role"] != "tool":
-            unseen = unseen and not _is_answer(message)
-        elif unseen and len(text_of(message.get("content"))) > budget.ingest:
+        if _is_answer(message):
+            break  # a model has seen all before it
+        if message["role"] == "tool" and len(text_of(message.get("content"))) > budget.ingest:
             return True
     return _overdue(session)
 
@@ -388,7 +387,8 @@ def _retain_settings(session: Session) -> tuple[dict[str, float], set[str]]:
     pins: set[str] = set()
     answers = 0  # so far
     before: dict[str, int] = {}  # result id -> how many answers came before it
-    for message in session["messages"]:
+    names = [message.get("name") for message in session["messages"]]
+    for message in session["messages"] if RETAIN in names else ():
         answers += _is_answer(message)
         before[message.get("id", "")] = answers
         if message["role"] != "tool" or message.get("name") != RETAIN:
