@@ -268,6 +268,13 @@ await main(async (walk, job) => {
       await press("Escape");
       await page.waitForFunction(() => !document.querySelector("dialog[open]"));
       await has("textarea", "back from the settings");
+      await tabTo("Settings", { back: true, within: "side" });
+      await press("Enter");
+      await page.waitForSelector("dialog[open] [role=tab]");
+      await press("Escape");
+      await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+      await has("Settings", "back at the button of the settings");
+      await tabTo("Message");
     });
 
     await walk.step("export", async () => {

@@ -14,7 +14,14 @@ yaa.define('ui/focus-recovery', [], () => {
     let touched = false
     document.addEventListener('pointerdown', ({ pointerType }) => { touched = pointerType === 'touch' }, true)
     document.addEventListener('keydown', () => { touched = false }, true)
-    document.addEventListener('focusin', ({ target }) => { path = pathOf(target) })
+    /** What had the focus before each dialog. @type {WeakMap<Element, any>} */
+    const openers = new WeakMap()
+    document.addEventListener('focusin', ({ target }) => {
+      const next = pathOf(target)
+      const dialog = next.find((one) => one.localName === 'dialog')
+      if (dialog && path.length && !path.includes(dialog)) openers.set(dialog, path[0])
+      path = next
+    })
 
     /** Runs at each change of the page; while an answer streams in it ends within three lines. @param {MutationRecord[]} records */
     function look(records) {
@@ -35,7 +42,8 @@ yaa.define('ui/focus-recovery', [], () => {
     }
 
     function move() {
-      const next = isDone(path) ? null : near(path)
+      const closed = path.find((one) => one.localName === 'dialog' && !one.open) // this runs before the browser has given the focus back itself
+      const next = isDone(path) ? null : [openers.get(closed), near(path)].find((one) => one && usable(one))
       if (next) next.focus({ preventScroll: true })
       else if (!touched) app.views.composer.focus()
     }
