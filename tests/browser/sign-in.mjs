@@ -162,6 +162,7 @@ await main(async (walk, job) => {
     await page.waitForSelector("dialog svg.qr path");
     const made = await page.$eval("dialog input[readonly]", (el) => el.value);
     if (!made.startsWith(`${job.url}/#code=`)) throw new Error(made);
+    await walk.sees("dialog", "--host 0.0.0.0"); // a phone cannot follow it yet
     await walk.clean("the link");
     await page.$eval("dialog svg.qr", (el) => el.scrollIntoView({ block: "center" }));
     await walk.shot("4-device");

@@ -1,6 +1,6 @@
 // A link that signs another device in, to be copied or read by its camera.
 
-yaa.define('ui/qr-picture', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/qr', 'i18n/sign-in'], ({ h, icon, uid }, { t }, { copy }, { encode }) => {
+yaa.define('ui/qr-picture', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'core/qr', 'i18n/sign-in'], ({ h, icon, uid }, { t }, { copy }, commands, { encode }) => {
   const SVG = 'http://www.w3.org/2000/svg'
   const EDGE = 4 // white modules around a code, without which no camera finds it
 
@@ -35,7 +35,7 @@ yaa.define('ui/qr-picture', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/qr', 'i18n/s
 
   /** The link, how long it is good, and its code for a camera. @param {string} link */
   const linkParts = (link) => [
-    copyField(t('link.label'), link), h('p.hint', null, t('link.once')), isLocal(link) ? h('p.hint', null, t('link.local')) : null,
+    copyField(t('link.label'), link), h('p.hint', null, t('link.once')), isLocal(link) ? h('p.hint', null, t('link.local', { command: commands.context().app.server.state().command })) : null,
     qrPicture(link) ?? h('p.hint', null, t('link.noQr')),
   ]
 
