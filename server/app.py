@@ -21,7 +21,7 @@ from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
 from .agents.registry import AgentRegistry
 from .api import repeats
-from .api.auth import Keys, own_limits, owners
+from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MetricsHandler
 from .api.mcp import McpOffers
@@ -272,7 +272,9 @@ class App:
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
             "search": [*self.search.problems],
-            "folders": self.toolbox.workspaces.places.folders.problems(),
+            "folders": self.toolbox.workspaces.places.folders.problems(
+                people_of(self.config.server["api_keys"])
+            ),
             "skills": self.toolbox.skills.catalog.problems(),
             "hooks": self.hooks.problems,
             "logs": self._file_problems(),

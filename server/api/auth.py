@@ -107,18 +107,22 @@ def _pieces(text: str) -> set[str]:
     return {*whole, *re.split(r"[\s,;=:\"']+", plain)} - {""}
 
 
-def owners(entries: Iterable[Entry], *, home_key: bool = False) -> frozenset[str]:
+def owners(entries: Sequence[Entry], *, home_key: bool = False) -> frozenset[str]:
     """Return the values of `Key.owner` that stand for the server's owner.
 
     They are the empty one and those of entries marked `owner`. If none is marked, a single person
     with all the keys is the owner, unless the home folder's key is valid beside them (`home_key`);
     among several nobody is.
     """
-    found = [_whole(entry) for entry in entries]
-    marked = {_owner(entry) for entry in found if entry.get("owner")}
-    people = {_owner(entry) for entry in found}
+    marked = {_owner(entry) for entry in map(_whole, entries) if entry.get("owner")}
+    people = people_of(entries)
     alone = people if len(people) == 1 and not home_key else ()
     return frozenset({"", *(marked or alone)})
+
+
+def people_of(entries: Sequence[Entry]) -> set[str]:
+    """Return the values of `Key.owner` of the configured keys."""
+    return {_owner(entry) for entry in map(_whole, entries)}
 
 
 def own_limits(entries: Iterable[Entry]) -> Iterator[tuple[str, Mapping[str, Any]]]:

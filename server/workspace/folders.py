@@ -65,6 +65,7 @@ class Folders:
     """
 
     def __init__(self, configured: Mapping[str, Json], owners: Collection[str] = ("",)) -> None:
+        self._owners = owners
         self._by_name = {name: folder_of(name, each, owners) for name, each in configured.items()}
         self.refused: dict[str, str] = {}  # by name: what the sandbox's user may not do there
         self.tier = "none"
@@ -118,10 +119,17 @@ class Folders:
             found.append({**about, "reason": reason} if reason else about)
         return found
 
-    def problems(self) -> list[str]:
-        """Return what the owner has to fix, one line for each folder, with its path."""
-        rows = ((each.name, each.path, self.reason(each)) for each in self)
-        return [f"server.folders.{name} ({path}): {why}" for name, path, why in rows if why]
+    def problems(self, people: Collection[str]) -> list[str]:
+        """Return what the owner has to fix, a line each. `people`: whom the keys are of."""
+        found = []
+        for folder in self:
+            place = f"server.folders.{folder.name}"
+            if why := self.reason(folder):
+                found.append(f"{place} ({folder.path}): {why}")
+            if unknown := sorted({*(folder.people or ())} - {*people, *self._owners}):
+                known = ", ".join(sorted({*people} - {""})) or "none"
+                found.append(f"{place}.people: no key is {', '.join(unknown)}'s; known: {known}")
+        return found
 
 
 def folder_of(name: str, about: Mapping[str, Any], owners: Collection[str] = ("",)) -> Folder:

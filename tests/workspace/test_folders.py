@@ -117,6 +117,14 @@ class Use(Case):
                     self.assertEqual(caught.exception.code, "folder_unknown")
                     self.assertTrue(caught.exception.detail.endswith(", ".join(names)))
 
+    def test_a_name_that_no_key_has_is_said(self) -> None:
+        notes: dict[str, Any] = {"path": str(self.base / "notes")}
+        configured = {"a": {**notes, "people": ["bob", "bib", "ann"]}, "b": {**notes, "people": []}}
+        folders = Folders(configured, ("", "ann"))
+        said = "server.folders.a.people: no key is bib's; known: bob, eve"
+        self.assertEqual(folders.problems({"bob", "eve"}), [said])
+        self.assertEqual(Folders({"b": notes}).problems(()), [])
+
     def test_the_default_is_an_overlay(self) -> None:
         folders = Folders({"a": {"path": str(self.base / "notes")}})
         self.assertEqual(folders.find("a").mode, "overlay")
@@ -160,7 +168,7 @@ class Use(Case):
                         folders.find("a")
                     self.assertEqual(caught.exception.code, "folder_missing")
                     self.assertNotIn(str(self.base), caught.exception.detail)
-                    self.assertIn(str(self.base), folders.problems()[0])
+                    self.assertIn(str(self.base), folders.problems(())[0])
                 if (self.base / "notes").is_symlink():
                     (self.base / "notes").unlink()
                 elif what != "nothing" and not found:

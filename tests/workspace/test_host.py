@@ -202,7 +202,7 @@ class Modes(Case):
         for name, word in (("notes", "tier A or B"), ("project", "No such file")):
             self.assertFalse(about[name]["available"])
             self.assertIn(word, str(about[name]["reason"]))
-        self.assertEqual(len(self.runner.places.folders.problems()), 2)
+        self.assertEqual(len(self.runner.places.folders.problems(())), 2)
 
     async def test_a_folder_that_its_user_may_not_write(self) -> None:
         """Nothing could be written into it, or applied to it: that is said before any work."""
