@@ -8,6 +8,7 @@ from typing import Any
 
 from server.models.anthropic import EARLIER, MAX_TOKENS, NOTHING_SAID, request
 from server.models.chat_request import ToolNameMap
+from server.session.config_schema import MODEL_SETTINGS
 
 from .fakes import options, provider, tool
 
@@ -302,6 +303,18 @@ class Rest(unittest.TestCase):
         thinks = build([USER], settings={**settings, "thinking": {"type": "adaptive"}})
         self.assertFalse({"temperature", "top_k"} & set(thinks))
         self.assertEqual(build([USER], extra_body={"speed": "fast"})["speed"], "fast")
+
+    def test_each_documented_setting(self) -> None:
+        """It is sent under a name that the API has, or not at all: it refuses what it lacks."""
+        known = {"model", "messages", "max_tokens", "stream", "stop_sequences", "output_config"}
+        known |= {"temperature", "top_p", "top_k"}
+        plain = build([USER])
+        for name in MODEL_SETTINGS.fields:
+            for value in (1, True, "low"):
+                body = build([USER], settings={"use_custom_temp": True, name: value})
+                with self.subTest(name, value=value):
+                    self.assertLessEqual({*body}, known)
+                    self.assertLessEqual(plain.items(), body.items())
 
     def test_response_format(self) -> None:
         schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
