@@ -284,7 +284,7 @@ def as_text(value: Any) -> str:
 
 def objects_in(value: Any) -> list[dict[str, Any]]:
     """Return the objects in a list, [] for any other value."""
-    return [each for each in as_list(value) if isinstance(each, dict)]
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def pointer(*parts: str | int) -> str:

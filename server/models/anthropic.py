@@ -95,9 +95,7 @@ class AnthropicDecoder(StreamDecoder):
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
         """See StreamDecoder."""
-        delta = chunk.get("delta")
-        if chunk.get("type") != "content_block_delta" or not isinstance(delta, dict):
-            return None
+        delta = inner(chunk, "delta") if chunk.get("type") == "content_block_delta" else {}
         if delta.get("type") != "text_delta" or not isinstance(delta.get("text"), str):
             return None
         return Delta("text", delta["text"], self._scan)
@@ -335,12 +333,10 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
 
 def _thought(item: dict[str, Any]) -> Json | None:
     """Return a signed or redacted thinking block to send back, None for any other item."""
-    if item.get("type") == "redacted_thinking" and isinstance(item.get("data"), str):
-        return {"type": "redacted_thinking", "data": item["data"]}
-    thinking, signature = item.get("thinking"), item.get("signature")
-    if item.get("type") == "thinking" and isinstance(thinking, str) and isinstance(signature, str):
-        return {"type": "thinking", "thinking": thinking, "signature": signature}
-    return None
+    names = _KEPT.get(as_text(item.get("type")))
+    if not names or not all(isinstance(item.get(name), str) for name in names):
+        return None
+    return {name: item[name] for name in ("type", *names)}
 
 
 def _part(kind: str, value: Any) -> Json:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from ..session.media import kind_of, wave
-from ..strict_json import as_list, as_object, as_text, objects_in
+from ..strict_json import as_object, as_text, objects_in
 from .decoder import Delta, StreamDecoder
 from .tool_call_assembler import is_structure
 from .vendors import Provider
@@ -135,9 +135,10 @@ class Decoder(StreamDecoder):
     def _read(self, chunk: dict[str, Any]) -> None:
         if "base_resp" in chunk:
             self._check(chunk)
-        self._take_usage(chunk.get("usage"))
-        # Perplexity has its sources here.
-        self._citations.add_annotations(chunk.get("search_results") or chunk.get("citations"))
+        if raw := chunk.get("usage"):
+            self._take_usage(raw)
+        if cited := chunk.get("search_results") or chunk.get("citations"):  # Perplexity
+            self._citations.add_annotations(cited)
         for choice in objects_in(chunk.get("choices")):
             self._read_choice(choice)
 
@@ -182,7 +183,8 @@ class Decoder(StreamDecoder):
         if isinstance(delta, dict):
             self._read_delta(delta)
         self._take_finish(choice.get("finish_reason"))
-        self._take_usage(choice.get("usage"))  # Moonshot
+        if raw := choice.get("usage"):  # Moonshot
+            self._take_usage(raw)
 
     def _read_delta(self, delta: dict[str, Any]) -> None:
         if len(delta) > 1 or "content" not in delta:
@@ -196,8 +198,10 @@ class Decoder(StreamDecoder):
             self._read_rarer(delta)
 
     def _read_rarer(self, delta: dict[str, Any]) -> None:
-        self._citations.add_annotations(delta.get("annotations"))
-        self._content(as_text(delta.get("refusal")))
+        if annotations := delta.get("annotations"):
+            self._citations.add_annotations(annotations)
+        if refusal := as_text(delta.get("refusal")):
+            self._content(refusal)
         calls = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if not calls and isinstance(legacy, dict) and any(legacy.values()):
@@ -206,7 +210,7 @@ class Decoder(StreamDecoder):
             self._content(as_text(sound.get("transcript")))
             self._sound.append(as_text(sound.get("data")))
         self._take_members(delta)
-        for fragment in as_list(calls):
+        for fragment in calls if isinstance(calls, list) else ():
             self._open_text()
             self._out += self._calls.feed(fragment)
 

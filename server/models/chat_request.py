@@ -607,12 +607,9 @@ def of_answer(message: Message, provider: Provider) -> list[Piece]:
 
 def _kept(message: Message, provider: Provider) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield (characters before, calls before, item) of this model's items; see Answer._keep."""
-    reasoning = message.get("reasoning") or {}
-    details = reasoning.get("details")
-    if not _is_ours(provider, message) or not isinstance(details, list):
-        return
-    for each in details:
-        at, item = (each.get("at"), each.get("item")) if isinstance(each, dict) else (None, None)
+    reasoning = as_object(message.get("reasoning")) if _is_ours(provider, message) else {}
+    for each in objects_in(reasoning.get("details")):
+        at, item = each.get("at"), each.get("item")
         if isinstance(item, dict) and isinstance(at, list) and len(at) == 2:
             chars, number = at
             if type(chars) is int and type(number) is int and min(at) >= 0:

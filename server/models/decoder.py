@@ -229,7 +229,7 @@ class StreamDecoder(ABC):
         kind = chunk.get("type") if isinstance(chunk, dict) else None
         if kind == "error" and "error" not in chunk:
             chunk = {"error": chunk}
-        known = isinstance(kind, str) or (isinstance(chunk, dict) and chunk.get("choices"))
+        known = isinstance(chunk, dict) and (chunk.get("choices") or isinstance(kind, str))
         if not known or "error" in chunk:
             self._check(chunk)
         self._read(chunk)
@@ -306,24 +306,23 @@ class StreamDecoder(ABC):
 
     def _warnings(self) -> list[RunWarning]:
         """Return what a person must know of an answer that is not a failure."""
-        found: list[RunWarning] = []
+        warnings: list[RunWarning] = []
         if self._untaken:
             text = f"The answer has {', '.join(sorted(self._untaken))} beside its text, not shown"
-            found.append({"code": ANSWER_UNREAD, "message": text})
-        for text in self._not_shown:
-            found.append({"code": ANSWER_UNREAD, "message": text})
+            warnings.append({"code": ANSWER_UNREAD, "message": text})
+        warnings += ({"code": ANSWER_UNREAD, "message": text} for text in self._not_shown)
         if large := sorted(self._calls.too_large):
             text = f"The answer has more than {MAX_OPAQUE} characters of {', '.join(large)}, which"
             text += f" are not kept, so {self._provider.name} may refuse the next request"
-            found.append({"code": ANSWER_UNREAD, "message": text})
+            warnings.append({"code": ANSWER_UNREAD, "message": text})
         if self._unread:
             text = f"The model wrote a call that its server did not read: {self._unread!r}."
             text += " Set the provider's tool_mode to text, or let its server parse calls"
-            found.append({"code": CALL_UNREAD, "message": str(browser_safe(text))})
+            warnings.append({"code": CALL_UNREAD, "message": str(browser_safe(text))})
         if not (self._calls.all or self._said.tell() or self._media):
             text = f"{self._provider.name} ended its answer without a text or a call"
-            found.append({"code": ANSWER_EMPTY, "message": text})
-        return found
+            warnings.append({"code": ANSWER_EMPTY, "message": text})
+        return warnings
 
     @property
     def is_empty(self) -> bool:
@@ -527,11 +526,10 @@ class StreamDecoder(ABC):
     def _usage_with_price(self, sent: int) -> Usage:
         received = self._received + sum(call.size for call in self._calls.all)
         used = read_usage(self._usage, sent, received)
-        cost = price(used, self._provider.costs)
-        if cost is not None:
+        if (cost := price(used, self._provider.costs)) is not None:
             used["cost_micro"] = cost
-        if cost is not None and self._provider.cost_unit:
-            used["cost_unit"] = self._provider.cost_unit
+            if self._provider.cost_unit:
+                used["cost_unit"] = self._provider.cost_unit
         return used
 
 

@@ -45,6 +45,8 @@ _TEXTS = {
     "function_call_arguments": ("arguments", "arguments"),
     "function_call": ("arguments", "arguments"),
 }
+_EVENTS = {f"response.{name}.delta": (kind, "delta", False) for name, (kind, _) in _TEXTS.items()}
+_EVENTS |= {f"response.{name}.done": (*about, True) for name, about in _TEXTS.items()}
 # Members that are kept of an item, if it has the first two.
 _KEPT = {
     "message": ("type", "phase"),
@@ -80,20 +82,20 @@ class ResponsesDecoder(StreamDecoder):
         self._latest: Place = None  # of the item that was begun last
 
     def _read(self, chunk: dict[str, Any]) -> None:
-        kind, item = as_text(chunk.get("type")), inner(chunk, "item")
-        name, _, how = kind.removeprefix("response.").rpartition(".")
-        if kind == "response.created":
+        kind = as_text(chunk.get("type"))
+        if text := _EVENTS.get(kind):
+            which, member, is_last = text
+            self._piece(chunk, which, chunk.get(member), whole=is_last)
+        elif kind == "response.created":
             self._check_same(inner(chunk, "response"))
         elif kind in _ENDS:
             self._end(inner(chunk, "response"), failed=kind == "response.failed")
         elif kind == "response.output_item.added":
+            item = inner(chunk, "item")
             self._begin(_place(chunk, item) or self._new_place(), item)
         elif kind == "response.output_item.done":
+            item = inner(chunk, "item")
             self._item(_place(chunk, item) or self._open_place(), item)
-        elif name in _TEXTS and how in ("delta", "done"):
-            which, member = _TEXTS[name]
-            text = chunk.get(member if how == "done" else "delta")
-            self._piece(chunk, which, text, whole=how == "done")
 
     def _read_document(self, document: dict[str, Any]) -> bool:
         if found := isinstance(document.get("output"), list):
