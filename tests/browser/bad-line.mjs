@@ -512,7 +512,7 @@ await main(async (walk, job) => {
       },
     }),
     "open the page, give it files": {
-      ...scriptRow("js/ui/attachments\\.js$", {}),
+      ...scriptRow("js/ui/(?:attachments|file-drop)\\.js$", {}),
       async act() {
         page.goto(job.url).catch(() => {}); // it is not waited for
         await page.waitForSelector(COMPOSER, { visible: true });
