@@ -18,6 +18,7 @@ const LONG = 3000
  * @property {Tab[]} tabs
  * @property {() => Promise<any>} turn gives the tabs some time
  * @property {number} quiet turns without a run, after which none is to be expected
+ * @property {() => boolean} [asks] did a tab ask for a lock since the last look: what it is for is still to come
  * @property {number} tries how often the end is looked at until all is there
  */
 
@@ -77,9 +78,10 @@ class Player {
     return this.only(tab, act)
   }
 
-  answer(tab, act, alone) {
-    this.record.answer(act.question, act.yes, alone)
-    return this.only(tab, act)
+  async answer(tab, act, alone) {
+    const ended = this.record.answer(act.question, act.yes, alone)
+    await tab.act(act)
+    ended()
   }
 
   /** It may be refused, as something runs: then it is not made. */
@@ -193,7 +195,7 @@ class Player {
       await this.end()
       await this.world.turn()
       const runs = await Promise.all(this.tabs.map((tab) => tab.act({ what: 'runs' })))
-      quiet = this.pending.size || runs.flat().length ? 0 : quiet + 1
+      quiet = this.pending.size || runs.flat().length || this.world.asks?.() ? 0 : quiet + 1
     }
   }
 }

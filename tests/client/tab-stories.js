@@ -52,11 +52,14 @@ class Record {
     else all.add(value)
   }
 
-  /** @param {string} question @param {boolean} yes @param {boolean} alone */
+  /** One that has ended before another began is the first for sure. @param {string} question @param {boolean} yes @param {boolean} alone @returns {() => void} when it has ended */
   answer(question, yes, alone) {
     const given = this.answers.get(question) ?? []
     this.answers.set(question, given)
-    if (!given.some((/** @type {any} */ one) => one.sure)) given.push({ yes, sure: alone && !given.length })
+    if (given[0]?.sure) return () => {}
+    const one = { yes, sure: false }
+    given.push(one)
+    return () => { one.sure = alone && given.length === 1 }
   }
 
   /**

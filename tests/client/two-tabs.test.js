@@ -31,11 +31,13 @@ const turn = () => new Promise(setImmediate)
 /** Locks of the browser, which go with the tab that has them. */
 class Locks {
   /** @type {Map<string, any>} */ taken = new Map()
+  /** since somebody looked */ asked = false
 
   /** @param {any} owner */
   of = (owner) => ({
     request: (name, _, work) => {
       if (owner.dead) return new Promise(() => {})
+      this.asked = true
       if (this.taken.has(name)) return Promise.resolve(work(null))
       const mine = { owner }
       this.taken.set(name, mine)
@@ -57,6 +59,12 @@ class Browser {
   /** as player wants it */ turn = turn
   quiet = 30
   tries = 1
+
+  asks() {
+    const { asked } = this.locks
+    this.locks.asked = false
+    return asked
+  }
 
   constructor() {
     Object.assign(globalThis, {
