@@ -31,7 +31,6 @@ _log = logging.getLogger("yaa.loop")
 
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOSPC, errno.EAGAIN)
 PAUSE_S = 0.01  # after such a failure, since the next turn would fail at once
-NO_CONTEXT = contextvars.Context()
 SPARE = 64  # wake-ups that can be scheduled without memory
 # Their callbacks set a future, unless it is done: they may run again.
 REPEATABLE = ("asyncio.futures", "asyncio.tasks", "asyncio.timeouts", "asyncio.taskgroups")
@@ -80,16 +79,18 @@ class Loop(asyncio.SelectorEventLoop):
         try:
             handle: Any = asyncio.Handle(callback, args, self, context)
         except MemoryError:
-            if not self._spare or context is None:
+            if not self._spare:
                 raise
             handle = self._spare.pop()
-            handle._callback, handle._args, handle._context = callback, args, context
+            handle._callback, handle._args = callback, args
+            handle._context = handle._context if context is None else context
         self._ready.append(handle)
         return handle
 
     def _add_spare(self) -> None:
         while len(self._spare) < SPARE:
-            self._spare.append(asyncio.Handle(print, (), self, NO_CONTEXT))
+            # With a context of its own, for wake-ups by threads, which give none.
+            self._spare.append(asyncio.Handle(print, (), self, contextvars.Context()))
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Log an exception that nothing has caught; never raise."""

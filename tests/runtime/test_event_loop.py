@@ -150,6 +150,30 @@ class Scarcity(unittest.TestCase):
             with self.subTest(place=place):
                 self.assertTrue(run_starved(place))
 
+    def test_a_wake_up_by_a_thread_that_finds_no_memory_comes(self) -> None:
+        """It gives no context, and a copy of the thread's needs memory."""
+        starved = False
+
+        def starve(frame: FrameType, event: str, _: object) -> None:
+            nonlocal starved
+            if event == "call" and frame.f_code is asyncio.Handle.__init__.__code__:
+                starved = True
+                raise MemoryError  # once: then Python takes the profiler away
+
+        async def main() -> None:
+            loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+            def wake() -> None:
+                for _ in range(2):  # contexts cannot be entered twice, if they were shared
+                    sys.setprofile(starve)
+                    loop.call_soon_threadsafe(woken.set)
+
+            await asyncio.to_thread(wake)
+            await woken.wait()
+
+        run(main())
+        self.assertTrue(starved)
+
     def test_other_failures_end_it(self) -> None:
         logger = logging.getLogger("asyncio")
         self.addCleanup(setattr, logger, "disabled", logger.disabled)
