@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import hashlib
 import json
 import logging
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from server.api.auth import Keys
 from server.api.mcp_sign_in import FAILED
@@ -24,6 +27,7 @@ TYPE = {"Content-Type": "application/json"}
 ENTRIES: list[dict[str, Any]] = [
     {"name": "ann", "key": "a" * 20, "owner": True},
     {"name": "bob", "key": "b" * 20},
+    {"name": "carol", "key": "c" * 20, "owner": True},
 ]
 
 
@@ -34,7 +38,7 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
         self.world = World()
         await self.world.start()
         self.addAsyncCleanup(self.world.close)
-        home = Path(self.enterContext(tempfile.TemporaryDirectory()), "home")
+        self.home = home = Path(self.enterContext(tempfile.TemporaryDirectory()), "home")
         flags = {
             "server.discover": False,
             "server.sandbox.require": "none",
@@ -50,9 +54,49 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
         await self.router(call.exchange)
         return call
 
-    async def begin(self, **more: Any) -> fakes.Call:
+    async def begin(self, key: str = "a", **more: Any) -> fakes.Call:
         body = {"server": "notes", "callback": CALLBACK, **more}
-        return await self.ask("POST", "/mcp/sign-in", body)
+        return await self.ask("POST", "/mcp/sign-in", body, key)
+
+    async def answers_of_two(self) -> list[dict[str, str]]:
+        """Two owners sign in side by side: the parameters with which each browser comes back."""
+        begun = await asyncio.gather(self.begin("a"), self.begin("c"))
+        urls = [each.json["url"] for each in begun]
+        return [dict(parse_qsl(urlsplit(await self.world.browse(url)).query)) for url in urls]
+
+    async def come_back(self, told: dict[str, str]) -> fakes.Call:
+        return await self.ask("GET", f"/mcp/callback?{urlencode(told)}", key="")
+
+    async def test_two_people_sign_in_at_once(self) -> None:
+        """Each code is redeemed as what it was asked for as, and what is kept is of one of them."""
+        told = await self.answers_of_two()
+        self.assertNotEqual(told[0]["state"], told[1]["state"])
+        codes = {each["code"]: self.world.codes[each["code"]] for each in told}
+        done = await asyncio.gather(*(self.come_back(each) for each in reversed(told)))
+        self.assertEqual([each.status for each in done], [200, 200])
+        sent = [each.form for each in self.world.token_requests("authorization_code")]
+        self.assertEqual(len({each["code_verifier"] for each in sent}), 2)
+        for form in sent:
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+            proof = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+            self.assertEqual(codes[form["code"]]["code_challenge"], proof)
+            self.assertEqual(codes[form["code"]]["client_id"], form["client_id"])
+        self.assertEqual(await self.states(), ["signed_in"])
+        (kept,) = [json.loads(each.read_text()) for each in (self.home / "oauth").glob("*.json")]
+        number = kept["access_token"].rpartition("-")[2]
+        self.assertEqual(kept["refresh_token"], f"refresh-token-{number}")
+        self.assertEqual(kept["client"]["id"], self.world.refreshable[kept["refresh_token"]][0])
+        for each in done:
+            for token in (*self.world.valid, *self.world.refreshable):
+                self.assertNotIn(token, each.answer.decode())
+
+    async def test_the_code_of_one_person_is_not_good_for_another(self) -> None:
+        """Else whoever makes an owner follow a link has them use a foreign account."""
+        one, two = await self.answers_of_two()
+        for mine, theirs in ((one, two), (two, one)):
+            done = await self.come_back({**mine, "code": theirs["code"]})
+            self.assertEqual(done.status, 400)
+        self.assertEqual((self.world.valid, await self.states()), ({}, ["needed"]))
 
     async def states(self) -> list[str]:
         listed = (await self.ask("GET", "/mcp/sign-ins")).json["servers"]

@@ -3,6 +3,7 @@ of another's."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import sys
@@ -11,12 +12,14 @@ import threading
 import unittest
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bench.peers import config, start
 from ..fakes import answer, user
 from ..protocols import samples
+from ..tooling import patience
 from ..tooling.api import Api
 from ..tooling.child import Child
 
@@ -31,11 +34,36 @@ NAMED: dict[str, Json] = {  # by what the test calls the key
     "dave": {"name": "dave", "limits": {"rate_limit": "3/1d"}},
     "dave again": {"name": "dave", "limits": {"rate_limit": "3/1d"}},
     "erin": {"name": "erin", "limits": {"max_runs": 1}},
+    "erin again": {"name": "erin", "limits": {"max_runs": 9}},
+    "erin once more": {"name": "erin"},
 }
 KEYS = {who: f"the-key-of-{who.replace(' ', '-')}-1234" for who in NAMED} | {
     "nobody": "a-key-that-has-no-name",
     "nobody else": "another-key-that-has-no-name",
 }
+
+
+class Shop(BaseHTTPRequestHandler):
+    """An API that answers once two people have asked. `seen`: what was asked for, and by whom."""
+
+    protocol_version = "HTTP/1.1"  # its connections are used again
+    seen: ClassVar[list[tuple[str, str | None, str | None]]] = []
+    together = threading.Barrier(2, timeout=patience.seconds(60))
+
+    def do_GET(self) -> None:
+        of = self.path.removeprefix("/orders/")
+        self.seen.append((of, self.headers["X-User-Id"], self.headers["Cookie"]))
+        with contextlib.suppress(threading.BrokenBarrierError):
+            self.together.wait()
+        body = json.dumps(f"the order {of}").encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
 
 class TwoKeys(unittest.TestCase):
@@ -53,6 +81,18 @@ class TwoKeys(unittest.TestCase):
         server = Path(__file__).parents[1] / "tools" / "mcp_server.py"
         args = [str(server), str(cls.home / "notes"), "modern"]
         settings["server"]["mcpServers"] = {"s": {"command": sys.executable, "args": args}}
+        shop = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+        stack.callback(shop.server_close)
+        stack.callback(shop.shutdown)
+        threading.Thread(target=shop.serve_forever, args=(0.05,), daemon=True).start()
+        orders = {"name": "orders", "path": "/orders/{of}", "parameters": {"of": {}}}
+        settings["server"]["rest"] = {
+            "shop": {
+                "base_url": f"http://127.0.0.1:{shop.server_port}",
+                "forward": ["X-User-Id", "cookie:SID"],
+                "tools": [orders],
+            }
+        }
         free = {
             name: {"auto_approve": True}
             for name in ("shell", "agent_save", "mcp__s__echo", "mcp__s__ask")
@@ -288,6 +328,35 @@ class TwoKeys(unittest.TestCase):
                 [name for name in ("ann", "bob", "Mal") if f"hello {name}" in done], [who]
             )
 
+    # -- the owner's HTTP APIs, which are everybody's ---------------------------------------------
+
+    def test_calls_of_one_api(self) -> None:
+        """Side by side, each is sent as whoever asked, and its answer is for them."""
+        told, times, people = dict[str, list[str]](), 6, ("ann", "bob")
+
+        def ask(who: str) -> None:
+            sent = {"X-User-Id": f"user {who}", "Cookie": f"SID={who}-1234; other=1"}
+            api = Api(self.apis[who].url, KEYS[who], sent)
+            for number in range(times):
+                said = user(f'{SHORT} tool=shop_orders{{"of": "{who}-{number}"}}')
+                found = result(api.run({"id": f"api {number}", "messages": [said]}))
+                told.setdefault(who, []).append(found["result"])
+
+        threads = [threading.Thread(target=ask, args=(who,)) for who in people]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        for who in people:
+            wanted = [f"the order {who}-{number}" for number in range(times)]
+            self.assertEqual(told[who], wanted)
+        expected = [
+            (f"{who}-{number}", f"user {who}", f"SID={who}-1234")
+            for who in people
+            for number in range(times)
+        ]
+        self.assertEqual(sorted(Shop.seen), expected)
+
     # -- requests, runs ---------------------------------------------------------------------------
 
     def test_rates(self) -> None:
@@ -296,12 +365,16 @@ class TwoKeys(unittest.TestCase):
         self.assertEqual(found, [200, 200, 200, 429, 200, 429, 200])
 
     def test_runs_at_once(self) -> None:
+        """Of all keys of a person, of which the narrowest limit holds."""
         slow = {"messages": [{"role": "user", "content": "bench tokens=100000 delay_us=50000"}]}
         with self.apis["erin"].stream(slow) as stream:
             self.assertEqual(next(stream.events())["type"], "RUN_STARTED")
             session = {"messages": [{"role": "user", "content": SHORT}]}
-            status, told = self.apis["erin"].request("POST", "/session", session)
-            self.assertEqual((status, told["code"]), (429, "busy"))
+            for who in ("erin", "erin again", "erin once more"):
+                with self.subTest(who):
+                    status, told = self.apis[who].request("POST", "/session", session)
+                    self.assertEqual((status, told.get("code")), (429, "busy"))
+                    self.assertIn("Your keys may have 1 runs at once", told["detail"])
             self.assertEqual(self.apis["bob"].request("POST", "/session", session)[0], 200)
 
     def test_one_idempotency_key(self) -> None:
