@@ -507,6 +507,9 @@ class Composition(unittest.IsolatedAsyncioTestCase):
             ({f"server.search.{k}": v for k, v in search.items()}, "brave", "with its key"),
             ({"server.search.provider": "kagi"}, "", "needs a key"),
         ]
+        page = (Path(__file__).parents[1] / "client/js/i18n/settings.js").read_text()
+        settings = re.findall(r"'settings.toolAbout': .*?other \{\}\}'", page, re.DOTALL)
+        self.assertEqual(len(settings), 2, "in both languages")
         for flags, provider, reason in cases:
             flags |= {"server.discover": False}
             with tempfile.TemporaryDirectory() as folder, self.subTest(flags):
@@ -518,6 +521,8 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                     self.assertIn(reason, facts["search"]["reason"])
                     wrong = flags.get("server.search.provider") == "kagi"
                     self.assertEqual(len(app.problems()["search"]), int(wrong))
+                    for words in settings:  # what people read of it there
+                        self.assertEqual([n for n in names if f"{n} {{" not in words], [])
                     agents = {each["name"]: each for each in facts["agents"]}
                     self.assertIn("web_search", agents["researcher"]["tools"])
                     self.assertEqual(app.agent_problems(), [], "also where the tool is not there")

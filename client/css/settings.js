@@ -39,6 +39,7 @@ yaa.define('css/settings', ['ui/dom'], ({ css }) => css`
   .rules code { font-weight: 600; overflow-wrap: anywhere; }
   .rules p { font-size: var(--t2); color: var(--ink-3); line-height: 1.4; white-space: pre-line; overflow-wrap: anywhere; }
   .rules .why { color: var(--bad); display: block; overflow-wrap: anywhere; }
+  .rules summary { min-block-size: 1.5rem; font-size: var(--t2); color: var(--ink-2); cursor: pointer; }
   .rules .badge { margin-inline-start: var(--s2); }
 
   /* a row of choices of which one is taken */

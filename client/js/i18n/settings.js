@@ -29,6 +29,16 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.characterHint': 'What the model reads first (the system prompt): who it is, what it should do and leave. Used for new sessions.',
     'settings.characterPlaceholder': 'You are yaa, a helpful agent.',
     'settings.toolsLead': 'What each tool may do without asking. The server’s own rules come first; a rule here can only ask for less than it allows.',
+    'settings.toolAbout': '{tool, select, ' +
+      'calculator {Computes.} datetime {Tells the date and the time, in any time zone.} shell {Runs commands in the session’s folder.} ' +
+      'python {Runs Python code in the session’s folder.} read_file {Reads files of the folder: texts, pictures, PDFs.} ' +
+      'write_file {Writes files, and replaces what was in them.} edit_file {Changes places in files.} list_files {Lists files and folders.} ' +
+      'search_files {Looks for words in files.} fetch_url {Reads pages of the public web.} web_search {Searches the web.} ' +
+      'agent_save {Saves an agent that was made in a session.} skill {Reads the instructions of a skill.} skill_save {Saves a skill for later sessions.} ' +
+      'ask_user {Asks you, and waits for your answer.} finish {Says that a task is done.} tool_detail {Looks up how a tool is used.} ' +
+      'context_reload {Brings back what was left out to save space.} context_retain {Decides what stays in view in a long session.} ' +
+      'plan_set {Makes a plan, or a new one.} plan_update {Ticks off tasks of the plan.} other {}}',
+    'settings.toolText': 'What models are told',
     'settings.toolsNone': 'The list of tools appears when the server is connected.',
     'settings.toolAsk': 'Ask',
     'settings.toolAllow': 'Allow',
@@ -99,6 +109,12 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.characterHint': '模型最先读到的内容（系统提示）：它是谁、该做什么、不该做什么。用于新会话。',
     'settings.characterPlaceholder': '你是 yaa，一个乐于助人的智能体。',
     'settings.toolsLead': '每个工具可以不问就做什么。服务器自己的规则优先；这里的规则只能比它更严。',
+    'settings.toolAbout': '{tool, select, ' +
+      'calculator {进行计算。} datetime {告诉你任意时区的日期和时间。} shell {在会话的文件夹里运行命令。} python {在会话的文件夹里运行 Python 代码。} read_file {读取文件夹里的文件：文本、图片、PDF。} ' +
+      'write_file {写入文件，并替换其中原有的内容。} edit_file {修改文件中的若干处。} list_files {列出文件和文件夹。} search_files {在文件中查找文字。} fetch_url {读取公开网页。} web_search {搜索网络。} ' +
+      'agent_save {保存会话中做好的智能体。} skill {读取技能的说明。} skill_save {保存技能，供以后的会话使用。} ask_user {向你提问，并等待回答。} finish {表示任务已完成。} tool_detail {查询工具的用法。} ' +
+      'context_reload {取回为节省空间而省略的内容。} context_retain {决定长会话中哪些内容留在视野里。} plan_set {制定计划，或重新制定。} plan_update {勾选计划中的任务。} other {}}',
+    'settings.toolText': '模型看到的说明',
     'settings.toolsNone': '连接服务器之后会显示工具列表。',
     'settings.toolAsk': '询问',
     'settings.toolAllow': '允许',

@@ -257,7 +257,9 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
     const why = h('p.why')
-    const el = h('li', null, h('div', null, name, h('p', null, flowing(tool.description)), why), select)
+    const words = h('p', null, flowing(tool.description))
+    const about = t('settings.toolAbout', { tool: tool.name }) // of the usual ones, for people
+    const el = h('li', null, h('div', null, name, about ? [h('p', null, about), h('details', null, h('summary', null, t('settings.toolText')), words)] : words, why), select)
     return { el, update: (/** @type {any} */ { rule, unavailable }) => {
       select.value = rule
       why.hidden = !unavailable
