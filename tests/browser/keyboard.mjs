@@ -399,6 +399,11 @@ await main(async (walk, job) => {
       await walk.sees(".status-line", "Stopped.");
       await atRest();
       await kept("a stop");
+      await say("bench tokens=3000 delay_us=20000");
+      await page.waitForFunction(() => /@\d+@/.test([...document.querySelectorAll("article.message[data-role=assistant]")].at(-1)?.innerText ?? "") && document.querySelector(".feed[aria-busy=true]"));
+      await press("Control+.");
+      await atRest();
+      await walk.sees(".status-line", "Stopped.");
     });
   }
 });

@@ -83,7 +83,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     },
     { id: 'compose.focus', title: 'command.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
     {
-      id: 'run.stop', title: 'command.stop', icon: 'stop', keys: 's',
+      id: 'run.stop', title: 'command.stop', icon: 'stop', keys: ['s', 'Mod+.'],
       when: ({ state }) => state().live, run: ({ actions }) => actions.stop(),
     },
     { id: 'thread.next', title: 'command.next', icon: 'down', keys: 'j', when: hasMessages, run: () => walk(1) },
