@@ -60,6 +60,7 @@ class Oracle:
         self._looked: Disk = {}  # the real folder when an overlay has last looked at it
         self._shared: set[str] = set()  # paths that it and the copy had at some moment
         self._agreed: dict[str, Row | None] = {}  # what both had when they were last the same
+        self._agreed_at: dict[str, dict[str, Row | None]] = {}  # tree of the copy -> that
         self._written: dict[int, str] = {}  # files with several names -> the one last written by
 
     def note(self, name: str, text: str) -> None:
@@ -84,6 +85,7 @@ class Oracle:
         `tree`: what it restores, if it had begun: what that has is as any other from then on.
         """
         self._unmade -= self._trees.read(tree).keys() if tree else set()
+        self._go_back(tree)
         self._last, self._is_cut = None, True
         self._forget_ignored(before[1])
 
@@ -199,7 +201,12 @@ class Oracle:
             if (row is None or row.entry != entry) and not _is_below(path, blocked):
                 self.note("stale", f"{path} is not as in the tree that was restored")
         self._check_entries(answer["tree"], disk)
+        self._go_back(arguments["tree"])
         self._remember(answer["tree"], disk)
+
+    def _go_back(self, tree: str) -> None:
+        """What the folder and the copy had in common goes back with the copy to a tree."""
+        self._agreed = dict(self._agreed_at.get(tree, self._agreed))
 
     def _check_given_up(self, arguments: Json, blocked: Iterable[str], disk: Disk) -> None:
         """What a person named is as in the tree."""
@@ -216,8 +223,8 @@ class Oracle:
             self._filled = after[1]
         self._check_removed("refresh", before[0], after[0], after[1])
         self._check_entries(answer["tree"], after[0])
-        self._remember(answer["tree"], after[0])
         self._look(after)
+        self._remember(answer["tree"], after[0])
 
     def _look(self, after: tuple[Disk, Disk]) -> None:
         self._looked = after[1]
@@ -303,8 +310,8 @@ class Oracle:
         seen = {path: row for path, row in there if path in known and not self._reason(row)}
         self._check_removed("discard", before[0], after[0], seen)
         self._check_entries(answer["tree"], after[0])
-        self._remember(answer["tree"], after[0])
         self._look(after)
+        self._remember(answer["tree"], after[0])
 
     # -- pieces
 
@@ -388,6 +395,7 @@ class Oracle:
         self._moments[tree] = self._moments.get(tree, paths) & paths
         self._unmade = self._unmade & paths | paths - self._trees.read(tree).keys()
         self._bits[tree] = _bits_of(disk)
+        self._agreed_at[tree] = dict(self._agreed)
         self._last = disk
 
 
