@@ -140,13 +140,13 @@ class Layer:
     def refresh(self, state: dict[str, Any], most_bytes: int) -> dict[str, Any]:
         """Fill the copy at first, and take over what only the real folder changed.
 
-        Returns {tree, base, taken, conflicts}; the caller saves the state.
+        Returns {tree, base, conflicts}; the caller saves the state.
         """
         if "base" not in state:
             state["base"] = self._fill(state, most_bytes)
         base, now, news = state["base"], self.root.scan(state), self._look(state)
         if news == base:  # as at the start of most runs
-            return {"tree": now, "base": base, "taken": 0, "conflicts": []}
+            return {"tree": now, "base": base, "conflicts": []}
         return self._take_over(state, Merge(self.store, now), now, news)
 
     def _look(self, state: dict[str, Any]) -> str:
@@ -161,14 +161,12 @@ class Layer:
         """Make the copy `target`, together with what the folder, now `news`, changed since base."""
         base = state["base"]
         known, new = Merge(self.store, base), flatten(self.store, news)
-        taken, conflicts = 0, []
+        conflicts = []
         for item in in_order(differences(self.store, base, news, folders=True)):
             mine = target.flat.get(item.place)
-            if mine == item.after:
+            is_before = mine == item.before
+            if mine == item.after or is_before and target.take(item.place, item.after, new):
                 known.take(item.place, item.after, new)
-            elif mine == item.before and target.take(item.place, item.after, new):
-                known.take(item.place, item.after, new)
-                taken += not item.of_folder
             elif not item.of_folder:
                 conflicts.append(item.place)
         tree = target.tree()
@@ -181,10 +179,12 @@ class Layer:
             for place in blocked:  # not taken over
                 known.take(place, old.get(place), old)
         state["base"] = known.tree()
+        if tree != now and not blocked and state["base"] != news:
+            # Rules that came may no longer hide what else the folder has.
+            return self._take_over(state, Merge(self.store, tree), tree, news)
         return {
             "tree": tree,
             "base": state["base"],
-            "taken": taken,
             "conflicts": [text_of(place) for place in [*conflicts, *blocked][:MAX_NAMED]],
         }
 

@@ -430,7 +430,7 @@ class Operations:
     def refresh(self, session: str) -> dict[str, Any]:
         """Look at the real folder again, and fill the copy at first.
 
-        Returns {tree, base, taken, conflicts}: `taken` files changed there and not in the layer.
+        Returns {tree, base, conflicts}: what changed there and in the layer, and is left.
         """
         layer = self._layer()
         with self._changing() as state:

@@ -20,7 +20,7 @@ from .file_simulator.stories import Count, play_many
 # gone, or discard one that the folder ignores, or meet rules that ignore their own file.
 SEEDS = (
     *(*map(str, range(1, 41)), "69", "74", "88", "5043", "10112", "30164", "30380", "90122"),
-    *("90339", "91046", "91144", "91706", "93067", "93961", "96919"),
+    *("90339", "91046", "91144", "91706", "93067", "93961", "96919", "96991"),
 )
 PLAYED = ("record", "restore", "refresh", "apply", "discard", "write", "remove", "status", "cut")
 

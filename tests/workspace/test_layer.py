@@ -66,7 +66,8 @@ class Overlays(Case):
         (self.folder / "b").unlink()
         write(self.files, {"d/c": "mine"})
         found = run.perform("refresh", {"session": "s"})
-        self.assertEqual((found["taken"], found["conflicts"]), (3, []))
+        self.assertEqual(found["conflicts"], [])
+        self.assertEqual((self.files / "d/more").read_text(), "theirs")
         self.assertEqual((self.files / "a").read_text(), "theirs")
         self.assertFalse((self.files / "b").exists())
         self.assertEqual(_paths(run), ["d/c"])
@@ -196,6 +197,17 @@ class Overlays(Case):
         self.assertEqual((self.files / "rules/.gitignore").read_text(), "*.tmp\n")
         self.assertFalse((self.files / "new").exists())
 
+    def test_what_rules_leave_out_no_more_is_known_at_once(self) -> None:
+        """A call may remove it in the same run, and nothing brings it back."""
+        run = self.begin()
+        write(self.folder, {".gitignore": "\n", "new.log": "theirs"})
+        run.perform("refresh", {"session": "s"})
+        self.assertEqual((self.files / "new.log").read_text(), "theirs")
+        (self.files / "x.log").unlink()
+        self.assertEqual(_paths(run), ["x.log"])
+        run.perform("refresh", {"session": "s"})
+        self.assertFalse((self.files / "x.log").exists())
+
     def test_an_old_tree_does_not_undo_the_folder(self) -> None:
         """What the folder changed after that tree is taken over again, not taken for a change."""
         run = self.begin()
@@ -204,7 +216,8 @@ class Overlays(Case):
         run.perform("refresh", {"session": "s"})
         run.perform("restore", {"session": "s", "tree": old})
         self.assertEqual((self.files / "a").read_text(), "1")
-        self.assertEqual(run.perform("refresh", {"session": "s"})["taken"], 1)
+        run.perform("refresh", {"session": "s"})
+        self.assertEqual((self.files / "a").read_text(), "theirs")
         self.assertEqual(_paths(run), [])
 
     def test_an_old_tree_does_not_undo_the_folder_after_a_kill(self) -> None:

@@ -282,9 +282,9 @@ class Oracle:
     def _is_ahead(self, path: str, disks: tuple[Disk, Disk]) -> bool:
         """Return whether the folder has what the copy never had; the next run takes it over.
 
-        So it does with what the copy's rules ignore, or rules did that no tree has, as they ignored
-        themselves: that the copy had it is recorded nowhere. And with what is or is not in the copy
-        as it was in both: only the folder has changed it.
+        So it does with what the copy's rules ignore, or did when both had the same, or rules did
+        that no tree has, as they ignored themselves: that the copy had it is recorded nowhere. And
+        with what is or is not in the copy as it was in both: only the folder has changed it.
         """
         layer, real = disks
         if _entry(layer.get(path)) == _entry(self._agreed.get(path)):
@@ -293,13 +293,25 @@ class Oracle:
             return path not in layer
         if path in ignored_paths({**layer, path: real[path]}, tracked_paths(layer)):
             return True
+        if path in self._hidden():
+            return True
         ignored = ignored_paths(self._filled or {}, tracked_paths(self._filled or {}))
         hidden = {one.removesuffix(RULES) for one in ignored if f"/{one}".endswith(f"/{RULES}")}
         return path in ignored and not path.endswith(RULES) and path.startswith(tuple(hidden))
 
+    def _hidden(self) -> set[str]:
+        """Return what rules ignored in both when they were the same: the base does not tell of it.
+
+        It names rules that ignore themselves, unless their folder is ignored.
+        """
+        agreed = {path: row for path, row in self._agreed.items() if row}
+        ignored = ignored_paths(agreed, tracked_paths(agreed))
+        rules = {path for path in ignored if f"/{path}".endswith(f"/{RULES}")}
+        return ignored - {path for path in rules if path.rpartition("/")[0] not in ignored}
+
     def _forget_ignored(self, real: Disk) -> None:
-        """Note that an apply leaves what the folder ignores; rules that it changes may end that."""
-        self._shared -= ignored_paths(real, tracked_paths(real))
+        """Note that an apply leaves what rules ignore; those that it changes may end that."""
+        self._shared -= ignored_paths(real, tracked_paths(real)) | self._hidden()
 
     def _check_discard(
         self, arguments: Json, answer: Json, before: tuple[Disk, Disk], after: tuple[Disk, Disk]
