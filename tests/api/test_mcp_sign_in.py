@@ -58,9 +58,8 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
         body = {"server": "notes", "callback": CALLBACK, **more}
         return await self.ask("POST", "/mcp/sign-in", body, key)
 
-    async def answers_of_two(self) -> list[dict[str, str]]:
-        """Two owners sign in side by side: the parameters with which each browser comes back."""
-        begun = await asyncio.gather(self.begin("a"), self.begin("c"))
+    async def answers(self, *begun: fakes.Call) -> list[dict[str, str]]:
+        """The parameters with which the browsers come back from sign-ins that were begun."""
         urls = [each.json["url"] for each in begun]
         return [dict(parse_qsl(urlsplit(await self.world.browse(url)).query)) for url in urls]
 
@@ -69,7 +68,7 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
 
     async def test_two_people_sign_in_at_once(self) -> None:
         """Each code is redeemed as what it was asked for as, and what is kept is of one of them."""
-        told = await self.answers_of_two()
+        told = await self.answers(*await asyncio.gather(self.begin("a"), self.begin("c")))
         self.assertNotEqual(told[0]["state"], told[1]["state"])
         codes = {each["code"]: self.world.codes[each["code"]] for each in told}
         done = await asyncio.gather(*(self.come_back(each) for each in reversed(told)))
@@ -92,7 +91,8 @@ class SignIns(unittest.IsolatedAsyncioTestCase):
 
     async def test_the_code_of_one_person_is_not_good_for_another(self) -> None:
         """Else whoever makes an owner follow a link has them use a foreign account."""
-        one, two = await self.answers_of_two()
+        one, two = await self.answers(await self.begin("a"), await self.begin("c"))
+        self.assertEqual(len(self.world.clients), 1, "else it is refused for its client")
         for mine, theirs in ((one, two), (two, one)):
             done = await self.come_back({**mine, "code": theirs["code"]})
             self.assertEqual(done.status, 400)
