@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import unittest
 from contextlib import ExitStack
+from types import FrameType
 from typing import Any
 
 from server.api.auth import Key, Keys
 from server.api.router import Route, Router
 from server.errors import Problem
+from server.runtime import accounts
 from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Pool, Rules, parse_rate
+from server.runtime.event_loop import Loop, run
 
 from .api.fakes import Call, run_async
+from .tooling import patience
 
 LIMITS = {"max_runs": 64, "max_connections": 1024, "max_memory": 1000}
 
@@ -208,6 +213,42 @@ class Waiting(unittest.IsolatedAsyncioTestCase):
                 await asyncio.sleep(0)
             self.assertEqual(begun, expected)
             self.assertEqual(rounds > 8, bool(others), rounds)
+
+
+class WithoutMemory(unittest.TestCase):
+    def test_no_turn_is_lost(self) -> None:
+        """Whatever a turn calls may find none, once: whoever waits gets theirs, all are given."""
+        self.addCleanup(sys.setprofile, sys.getprofile())
+        nth = 1
+        while run(self.play(nth)) >= nth:
+            nth += 1
+        self.assertGreater(nth, 5)
+
+    async def play(self, nth: int) -> int:
+        """Fail the nth call. Return how many there were."""
+        # Python's own calls of these need no memory; what they do does.
+        lasting = {Pool.change.__code__, Pool._wake.__code__, Loop.call_soon.__code__}
+        turns, calls = Pool(1), 0
+
+        def starve(frame: FrameType, event: str, _: object) -> None:
+            nonlocal calls
+            caller = frame.f_back.f_code.co_filename if frame.f_back else ""
+            if event == "call" and caller == accounts.__file__ and frame.f_code not in lasting:
+                calls += 1
+                if calls == nth:
+                    raise MemoryError  # then Python takes the profiler away
+
+        async def work(person: str) -> None:
+            async with turns.turn(person):
+                await asyncio.sleep(0)
+
+        tasks = [asyncio.create_task(work(person)) for person in "aab"]
+        sys.setprofile(starve)
+        _, waiting = await asyncio.wait(tasks, timeout=patience.seconds(5))
+        sys.setprofile(None)
+        self.assertEqual((len(waiting), turns.total, turns.held), (0, 0, {}), f"call {nth}")
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return calls
 
 
 class Calls(unittest.TestCase):

@@ -30,6 +30,7 @@ crowded: ContextVar[Callable[[str], bool]] = ContextVar("yaa_crowded", default=l
 NOBODY = "\0"  # the person of requests that need no key; no key has this name
 OWNER = 3  # times of what stays free that an owner may hold
 RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
+PAUSE_S = 0.01  # before those who wait are told again, if there was no memory to tell them
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -145,10 +146,16 @@ class Pool:
             del self.held[person]
         self.total += amount
         if amount < 0 and self._waiting:
-            for other, turn in sorted(self._waiting, key=lambda each: self.of(each[0])):
-                if not turn.done() and self.fits(other):
-                    self.change(other, 1)
-                    turn.set_result(None)
+            try:
+                self._wake()
+            except MemoryError:  # else they may wait for ever
+                asyncio.get_running_loop().call_later(PAUSE_S, self._wake)
+
+    def _wake(self) -> None:
+        for other, turn in sorted(self._waiting, key=lambda each: self.of(each[0])):
+            if not turn.done() and self.fits(other):
+                self.change(other, 1)
+                turn.set_result(None)
 
     @asynccontextmanager
     async def turn(
@@ -165,9 +172,9 @@ class Pool:
             self.change(who, 1)
         else:
             await self._wait(who, wait_s)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        try:
+        loop, began = asyncio.get_running_loop(), math.inf
+        try:  # at once: whatever finds no memory here gives it back
+            began = loop.time()
             yield
         finally:
             if self.rests and any(who == each for each, _ in self._waiting) and crowded.get()(who):
