@@ -25,16 +25,13 @@ _AGENTS = (
     " opencode.json .amazonq .kiro .qwen .factory .goose .aider.conf.yml .crush.json crush.json"
 )
 _PACKAGES = ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .cargo .mvn bunfig.toml"
-_INTERPRETERS = (
-    ".rprofile .pdbrc .gdbinit .lldbinit .irbrc .pryrc .octaverc"  # read where they start
-)
-WHOLE = frozenset(
-    " ".join((_GIT, _FOLDER, _SHELL, _EDITORS, _AGENTS, _PACKAGES, _INTERPRETERS)).split()
-)
+_REPLS = ".rprofile .pdbrc .gdbinit .lldbinit .irbrc .pryrc .octaverc"  # read where they start
+WHOLE = frozenset(" ".join((_GIT, _FOLDER, _SHELL, _EDITORS, _AGENTS, _PACKAGES, _REPLS)).split())
 ENDS = (".code-workspace", ".sublime-project")
 # `commondir` tells git to read its configuration elsewhere.
 REPOSITORY = frozenset({"config", "config.worktree", "hooks", "commondir"})
 PARTS = {".git": REPOSITORY, ".yarn": frozenset({"releases", "plugins"})}
+_KNOWN = WHOLE | PARTS.keys()
 INSTALLED = frozenset({"node_modules", "site-packages"})  # below, only repositories count
 SAMPLE = ".sample"  # git runs no hook of this name
 
@@ -42,7 +39,7 @@ SAMPLE = ".sample"  # git runs no hook of this name
 def is_named(name: str) -> bool:
     """Return whether a name is in the list, wherever it is."""
     name = name.lower()
-    return name in WHOLE or name in PARTS or name.endswith(ENDS)
+    return name in _KNOWN or name.endswith(ENDS)
 
 
 def is_repository(names: Collection[str]) -> bool:
@@ -60,11 +57,13 @@ def protected_names(
     parts = PARTS.get(name.lower(), frozenset())
     if is_repository(names):
         parts |= REPOSITORY
+    lows = "/".join(names).lower()
+    if (_KNOWN | parts).isdisjoint(lows.split("/")) and not any(end in lows for end in ENDS):
+        return
     for each in names:
         low = each.lower()
-        if low in parts or low in WHOLE or low.endswith(ENDS):
-            yield each
-        elif low in PARTS and not is_folder(each):  # a file or link leads to one elsewhere
+        is_listed = low in parts or low in WHOLE or low.endswith(ENDS)
+        if is_listed or low in PARTS and not is_folder(each):  # a link leads to one elsewhere
             yield each
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
+from operator import ne
 from typing import Any
 
 from .left_out import Left
@@ -94,10 +96,9 @@ class _Walk:
         if before == after:
             return
         old, new = self._entries(before, place), self._entries(after, place)
-        for name in sorted(old.keys() | new.keys()):
+        names = sorted(old.keys() | new.keys())
+        for name in compress(names, map(ne, map(old.get, names), map(new.get, names))):
             one, other = old.get(name), new.get(name)
-            if one == other:
-                continue
             here = (*place, name)
             if one is None and (before == "" or self._left[0].may_hold(here, _is_folder(other))):
                 one = UNKNOWN

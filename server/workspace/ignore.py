@@ -7,9 +7,10 @@ its length times that of the name. Reading and comparing patterns is paid for fr
 
 from __future__ import annotations
 
+import os
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..sandbox import host_programs
@@ -87,9 +88,8 @@ class Rule:
         if self.folders_only and not is_folder:
             return False
         if self.anywhere:
-            part = self.parts[0]
-            return part is None or part.fullmatch(steps[-1]) is not None
-        if self.prefix:
+            steps = steps[-1:]
+        elif self.prefix:
             path = b"/".join(steps)
             if not path.startswith(self.prefix):
                 return False
@@ -108,53 +108,49 @@ class Rules:
         self._globs: list[tuple[int, Rule]] = []
         for place, line in enumerate(reversed(lines)):
             rule = parse(line.removesuffix(b"\r"), budget)
-            if rule is None:
-                continue
-            if not rule.exact:
+            if rule and not rule.exact:
                 self._globs.append((place, rule))
-                continue
-            for table in self._exact[rule.folders_only :]:  # of files and folders, of folders
-                table.setdefault(rule.exact, (place, rule))
-        alone = [rule.parts[0] for _, rule in self._globs if rule.anywhere]
-        self._every = None in alone
-        self._paths = any(not rule.anywhere for _, rule in self._globs)
-        # One search tells for most names that no rule without a slash is about them.
-        texts = b"|".join(b"(?:" + part.pattern + b")" for part in alone if part)
-        self._names = re.compile(texts, re.DOTALL) if texts else None
-        self._number, self._size = len(alone), len(texts)
+            elif rule:
+                for table in self._exact[rule.folders_only :]:  # of files and folders, of folders
+                    table.setdefault(rule.exact, (place, rule))
+        # A rule may be about any name, which its folder decides, or about those of its last part.
+        self._any = [rule for _, rule in self._globs if rule.prefix or not rule.parts[-1]]
+        last = [rule.parts[-1] for _, rule in self._globs if not rule.prefix]
+        texts = b"|".join(b"(?:" + part.pattern + b")" for part in last if part)
+        self._names = re.compile(texts or _NEVER, re.DOTALL)
+        self._ends = {path.rpartition(b"/")[2] for table in self._exact for path in table}
+        self._number, self._size = len(last), len(texts)
+
+    def names_about(
+        self, above: Sequence[bytes], names: Sequence[bytes], budget: Budget
+    ) -> Iterable[bytes]:
+        """Return which names in a folder a rule may be about. Raises TooManyError."""
+        for rule in self._any:
+            budget.take(1 + (rule.size * sum(map(len, above)) >> 10))
+            if rule.prefix or rule.matches([*above, b""], True):
+                return names
+        budget.take(len(names) * (self._number >> 3) + (self._size * sum(map(len, names)) >> 10))
+        return self._ends.intersection(names).union(filter(self._names.fullmatch, names))
 
     def verdict(self, steps: Sequence[bytes], is_folder: bool, budget: Budget) -> bool | None:
         """Return whether a path is ignored, None if no rule is about it. Raises TooManyError."""
-        found: tuple[int, Rule] | None = None
-        if table := self._exact[is_folder]:
-            path = b"/" + b"/".join(steps)
-            hits = [hit for key in (steps[-1], path) if (hit := table.get(key))]
-            found = min(hits, key=_place, default=None)
-        if self._globs:
-            found = self._glob(steps, is_folder, budget, found[0] if found else MAX_LINES) or found
+        table, keys = self._exact[is_folder], (steps[-1], b"/" + b"/".join(steps))
+        found = min((table[key] for key in keys if key in table), default=None)
+        found = self._glob(steps, is_folder, budget, found[0] if found else MAX_LINES) or found
         return None if found is None else not found[1].negated
 
     def _glob(
         self, steps: Sequence[bytes], is_folder: bool, budget: Budget, end: int
     ) -> tuple[int, Rule] | None:
         """Return the first rule with wildcards before the place `end` that matches."""
-        budget.take((self._number >> 3) + (self._size * len(steps[-1]) >> 10))
-        named = self._every or (self._names and self._names.fullmatch(steps[-1]))
-        if not named and not self._paths:
-            return None
         length = sum(map(len, steps))
-        for place, rule in self._globs:
+        for place, rule in self._globs if self.names_about(steps[:-1], steps[-1:], budget) else ():
             if place > end:
-                return None
-            if named or not rule.anywhere:
-                budget.take(1 + (rule.size * length >> 10))
-                if rule.matches(steps, is_folder):
-                    return place, rule
+                break
+            budget.take(1 + (rule.size * length >> 10))
+            if rule.matches(steps, is_folder):
+                return place, rule
         return None
-
-
-def _place(found: tuple[int, Rule]) -> int:
-    return found[0]
 
 
 Stack = tuple[tuple[int, Rules], ...] | None  # None: below a protected name, where no rules hold
@@ -175,19 +171,29 @@ def stack_below(stack: Stack, name: str) -> Stack:
     return None if host_programs.is_named(name) else stack
 
 
-def leaves_out(
-    stack: Stack, place: Sequence[str], steps: Sequence[bytes], is_folder: bool, budget: Budget
-) -> bool:
+def subjects(stack: Stack, place: Sequence[str], names: Sequence[str], budget: Budget) -> set[str]:
+    """Return which names of a folder its rules may be about. Raises TooManyError."""
+    found = set[bytes]()
+    if stack and names:
+        budget.take(len(stack) * len(names))
+        texts = os.fsencode("/".join(names)).split(b"/")
+        above = [os.fsencode(name) for name in place]
+        for depth, rules in stack:
+            found.update(rules.names_about(above[depth:], texts, budget))
+    return set(map(os.fsdecode, found))
+
+
+def leaves_out(stack: Stack, place: Sequence[str], is_folder: bool, budget: Budget) -> bool:
     """Return whether rules leave a place out; what other programs run is never left out.
 
-    `steps`: its names as bytes. Raises TooManyError.
+    Raises TooManyError.
     """
     if not stack or host_programs.is_named(place[-1]):
         return False
-    if len(place) > 1:
-        if place[-1].lower() in host_programs.PARTS.get(place[-2].lower(), ()):
-            return False
-    return is_ignored(stack, steps, is_folder, budget)
+    above = place[-2].lower() if len(place) > 1 else ""
+    if place[-1].lower() in host_programs.PARTS.get(above, ()):
+        return False
+    return is_ignored(stack, [os.fsencode(name) for name in place], is_folder, budget)
 
 
 def is_ignored(
@@ -200,8 +206,7 @@ def is_ignored(
     """
     budget.take(len(stack))
     for depth, rules in reversed(stack):
-        found = rules.verdict(steps[depth:], is_folder, budget)
-        if found is not None:
+        if (found := rules.verdict(steps[depth:], is_folder, budget)) is not None:
             return found
     return False
 

@@ -7,7 +7,6 @@ explains was empty when the tree was recorded.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -108,8 +107,7 @@ class Left:
         if above.is_ignored:
             return True
         try:
-            steps = [os.fsencode(name) for name in place]
-            return ignore.leaves_out(above.stack, place, steps, is_folder, self._budget)
+            return ignore.leaves_out(above.stack, place, is_folder, self._budget)
         except TooManyError:
             return True
 

@@ -16,10 +16,11 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from ..runtime.descriptors import open_fd
@@ -38,7 +39,7 @@ from .trees import (
     Entries,
     Entry,
     Place,
-    is_left,
+    has_left,
     keep,
     text_of,
 )
@@ -300,11 +301,11 @@ class Scanner:
                         raise _LookAtAll
                     self._scan(descriptor, folder, place, self._stack(place[:-1]) if place else ())
                 else:
-                    steps = [os.fsencode(name) for name in place]
+                    ruled = ignore.subjects(stack, place, [*names], self._budget)
                     for name in names:
                         if name in new:
                             self._drop(folder, place, name)
-                        self._look(descriptor, folder, place, steps, name, stack, False)
+                        self._look(descriptor, folder, place, ruled, name, stack, False)
         except OSError as error:
             if error.errno not in GONE | CLOSED:
                 raise
@@ -348,12 +349,12 @@ class Scanner:
         if self._watch:
             self._watch.add(descriptor, place)
         with os.scandir(descriptor) as listing:
-            found = sorted(listing, key=_name)
+            found = sorted(listing, key=attrgetter("name"))
         if above is not None:
             self._read_rules(descriptor, folder)
         stack = _with_rules(above, folder, len(place))
-        steps = [os.fsencode(name) for name in place]
         names = {entry.name for entry in found}
+        ruled = ignore.subjects(stack, place, [*names], self._budget)
         if git_index.FOLDER in names:
             self._read_index(descriptor, place)
         elif self._tracked:
@@ -362,7 +363,7 @@ class Scanner:
             for name in [name for name in table if name not in names]:
                 self._drop(folder, place, name)
         for entry in found:
-            self._look(descriptor, folder, place, steps, entry.name, stack, True, entry)
+            self._look(descriptor, folder, place, ruled, entry.name, stack, True, entry)
 
     def _read_index(self, descriptor: int, place: Place) -> frozenset[str]:
         """Read what git tracks in a repository, if its index changed, and return it."""
@@ -391,10 +392,8 @@ class Scanner:
     def _is_ruled_out(self, place: Place) -> bool:
         """Return whether rules ignore a file, or a folder on the way to it."""
         folder, stack = self._root, _with_rules((), self._root, 0)
-        steps = [os.fsencode(name) for name in place]
         for end, name in enumerate(place, 1):
-            is_folder = end < len(place)
-            if ignore.leaves_out(stack, place[:end], steps[:end], is_folder, self._budget):
+            if ignore.leaves_out(stack, place[:end], end < len(place), self._budget):
                 return True
             if name not in folder.folders:
                 break
@@ -451,13 +450,16 @@ class Scanner:
         descriptor: int,
         folder: Folder,
         place: Place,
-        steps: Sequence[bytes],
+        ruled: Container[str],
         name: str,
         stack: Stack,
         deep: bool,
         entry: os.DirEntry[str] | None = None,
     ) -> None:
-        """Look at one name of a folder. `deep`: what is below is looked at as well."""
+        """Look at one name of a folder. `deep`: what is below is looked at as well.
+
+        `ruled`: the names that rules may be about.
+        """
         if name == self.limits.scratch and not place:
             return
         try:
@@ -477,8 +479,8 @@ class Scanner:
             return
         kind = stat.S_IFMT(about.st_mode)
         is_folder = kind == stat.S_IFDIR
-        ignored = folder.ignored or bool(
-            stack and self._is_ignored(place, name, steps, stack, is_folder)
+        ignored = folder.ignored or (
+            name in ruled and ignore.leaves_out(stack, (*place, name), is_folder, self._budget)
         )
         if kind == stat.S_IFREG and about.st_nlink > 1:
             names = self._linked.setdefault(place, set())
@@ -501,12 +503,6 @@ class Scanner:
             self._look_at_link(descriptor, folder, place, name, about)
         else:
             self._leave(folder, place, name, SPECIAL)
-
-    def _is_ignored(
-        self, place: Place, name: str, steps: Sequence[bytes], stack: Stack, is_folder: bool
-    ) -> bool:
-        here, steps = (*place, name), [*steps, os.fsencode(name)]
-        return ignore.leaves_out(stack, here, steps, is_folder, self._budget)
 
     def _look_where_ignored(self, descriptor: int, folder: Folder, name: str) -> None:
         """Note what programs run in a folder that rules ignore, as far as it is soon found."""
@@ -667,7 +663,8 @@ class Scanner:
         """Make the directory objects that are missing."""
         if folder.tree:
             return
-        entries: dict[str, Entry] = {name: known[1] for name, known in folder.files.items()}
+        files = map(itemgetter(1), folder.files.values())
+        entries: Entries = dict(zip(folder.files, files, strict=True))
         totals = folder.totals = Totals(len(entries))
         for name, unseen in folder.unseen.items():
             totals.add(unseen, name)
@@ -688,7 +685,7 @@ class Scanner:
         names = entries.keys() | folder.left.keys()
         for name in host_programs.protected_names(own_name, names, folder.folders.__contains__):
             totals.protected[name,] = entries.get(name) or ["x", folder.left.get(name, "")]
-        if folder is self._root or any(map(is_left, entries.values())):
+        if folder is self._root or has_left(entries):
             entries[""] = SAYS
         folder.tree = keep(self.store, entries)
 
@@ -720,10 +717,6 @@ class _LookAtAll(Exception):
 
 def _with_rules(stack: Stack, folder: Folder, depth: int) -> Stack:
     return ignore.with_rules(stack, folder.rules[1] if folder.rules else None, depth)
-
-
-def _name(entry: os.DirEntry[str]) -> str:
-    return entry.name
 
 
 def stamp_of(about: os.stat_result) -> Stamp:

@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from .errors import WorkspaceError
@@ -42,7 +43,8 @@ _encoder = json.JSONEncoder(
 def encode(entries: Mapping[str, Entry]) -> bytes:
     """Return a directory object."""
     value: dict[str, Any] = {"entries": entries}
-    if left := {name: entry[1] for name, entry in entries.items() if entry[0] == "x"}:
+    if has_left(entries):
+        left = {name: entry[1] for name, entry in entries.items() if is_left(entry)}
         value["entries"] = {name: entries[name] for name in entries.keys() - left.keys()}
         value["left"] = {name: reason for name, reason in left.items() if name}
     return _encoder.encode(value).encode("ascii")
@@ -78,6 +80,11 @@ def _is_entry(name: str, entry: Any) -> bool:
         case ["l", str(target)]:
             return "\0" not in target and 0 < _bytes(target) <= MAX_TARGET
     return False
+
+
+def has_left(entries: Mapping[str, Entry]) -> bool:
+    """Return whether a folder says what it left out."""
+    return "x" in map(itemgetter(0), entries.values())
 
 
 def is_left(entry: Entry | None) -> bool:

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from server.workspace.ignore import Budget, Rules, is_ignored
+from server.workspace.ignore import Budget, Rules, is_ignored, leaves_out, subjects
 
 # rules, path (a trailing slash: a folder), whether it is ignored
 CASES = [
@@ -74,6 +74,18 @@ class Ignoring(unittest.TestCase):
             (b"d/e/y", False),
         ):
             self.assertEqual(is_ignored(stack, path.split(b"/"), False, Budget()), expected, path)
+
+    def test_no_name_that_a_rule_matches_is_passed_over(self) -> None:
+        chance = random.Random(2)
+        for text in ["a**/b", "a/**", "/b", "c/?", *(pattern(chance) for _ in range(300))]:
+            stack = ((1, rules(text.removeprefix("!").encode())),)
+            for path in PATHS:
+                steps = ["top", *path.split("/")]
+                if any(
+                    leaves_out(stack, steps, is_folder, Budget()) for is_folder in (True, False)
+                ):
+                    found = subjects(stack, steps[:-1], ["other", steps[-1]], Budget())
+                    self.assertIn(steps[-1], found, (text, path))
 
     @unittest.skipUnless(shutil.which("git"), "needs git")
     def test_as_git(self) -> None:
