@@ -145,6 +145,13 @@ async def files(world: World) -> None:
         await put(path)(world)
 
 
+async def unrecorded(world: World) -> None:
+    """Files that a tool wrote since the last record."""
+    await files(world)
+    for path in ("a", "b/c", "b/new", "z"):
+        (world.home / "own" / path).write_text("two\n")
+
+
 async def earlier(world: World) -> None:
     """Files, their tree, and changes since."""
     await files(world)
@@ -210,6 +217,9 @@ STORIES = (
     Story("upload into an overlay", "PUT", f"{W}/file?path=b/c&folder=f", TEXT, layer),
     Story("remove a file", "DELETE", f"{W}/file?path=a", None, files),
     Story("remove a folder", "DELETE", f"{W}/file?path=b", None, files),
+    Story("remove a new file", "DELETE", f"{W}/file?path=z", None, unrecorded),
+    Story("remove a changed folder", "DELETE", f"{W}/file?path=b", None, unrecorded),
+    Story("move a changed folder", "POST", f"{W}/move", {"from": "b", "to": "x/y"}, unrecorded),
     Story("move", "POST", f"{W}/move", {"from": "b", "to": "x/y"}, files),
     Story("record", "POST", f"{W}/record", None, files),
     Story("restore", "POST", f"{W}/restore", {"tree": "TREE"}, earlier),
