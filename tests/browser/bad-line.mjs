@@ -274,7 +274,7 @@ await main(async (walk, job) => {
         if (await isThere("aside.files")) await page.evaluate(() => [...document.querySelectorAll(".files-head button")].at(-1).click());
         return id;
       },
-      act: () => page.click(".files-button"),
+      act: async () => (await page.waitForSelector(".files-button", { visible: true })).click(),
       async during(_, fail) {
         await pause(3000 / job.speed);
         const said = await page.$eval("aside.files", (one) => one.querySelector(".files-body").innerText + one.querySelector(".files-notice").innerText);
