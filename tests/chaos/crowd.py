@@ -52,7 +52,7 @@ MORE_KIB, SLACK = 32 << 10, 8  # of memory; of descriptors, threads and processe
 FALLS_KIB = 512  # in a second: less is no fall
 MORE_FILES, MORE_BYTES = 400, 8 << 20  # of the home, without LASTING
 FILES, LARGEST = 5, 500_000  # of each session; bytes of a file
-KEPT_MB = 8  # of sessions for their next requests: full after the warm-up, so that it adds nothing
+KEPT_MB = 1  # of sessions for their next requests: few enough that their number adds nothing
 LIMITS = {"claim_ttl_s": CLAIMS_S, "result_ttl_s": RESULTS_S, "kept_sessions_mb": KEPT_MB}
 # What is bounded by an hour or by bytes, and not by what runs.
 LASTING = ("objects", "runs")
