@@ -370,9 +370,10 @@ def main() -> int:
             rests.append(crowd.settled(rests[-1]))
         first, before, after = rests
         print(f"at rest: {after}")
-        # The system's memory of the second half: in the first it may still reach its highest peak.
+        # Memory and files of the second half: in the first the system's memory may still reach its
+        # highest peak, and the workspaces that are kept get their files.
         wrong = crowd.tally.wrong + crowd.grown(before, after)
-        first.kib = after.kib
+        first.kib, first.files = after.kib, after.files
         wrong += crowd.grown(first, after)
         if crowd.child.process.poll() is not None:
             wrong.append(f"the server has ended: {crowd.child.output[-2000:]}")
