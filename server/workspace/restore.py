@@ -82,9 +82,9 @@ class Folders:
     def can_read(self, place: Place) -> bool:
         """Return whether a file that can be read is at a place."""
         try:
-            with open(os.open(place[-1], FILE, dir_fd=self.at(place[:-1])), "rb"):
-                return True
-        except OSError:  # also a folder
+            with open_fd(place[-1], FILE, dir_fd=self.at(place[:-1])) as file:
+                return not stat.S_ISDIR(os.fstat(file).st_mode)
+        except OSError:
             return False
 
     def forget(self, place: Place) -> None:

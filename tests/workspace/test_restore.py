@@ -9,9 +9,22 @@ import signal
 
 from server.workspace.errors import WorkspaceError
 from server.workspace.operations import Operations, Places
-from server.workspace.restore import Step
+from server.workspace.restore import Folders, Step
 
 from .made import Case, read, write
+
+
+class Looks(Case):
+    def test_a_look_at_a_place_leaves_nothing_open(self) -> None:
+        write(self.files, {"file": "1", "folder/a": "1"})
+        top = os.open(self.files, os.O_RDONLY)
+        self.addCleanup(os.close, top)
+        with Folders(top) as folders:
+            before = os.listdir("/proc/self/fd")
+            for name, readable in (("file", True), ("folder", False), ("gone", False)):
+                with self.subTest(name):
+                    self.assertIs(folders.can_read((name,)), readable)
+                    self.assertEqual(len(os.listdir("/proc/self/fd")), len(before))
 
 
 class Meanwhile(Case):
