@@ -110,7 +110,7 @@ yaa.define('i18n/files-en', [], () => (
     'view.gone': 'This file is not there.',
     'view.pdf': 'A PDF is not opened here: what is in it could run.',
     'view.binary': 'This is no text.',
-    'view.large': 'This picture is too large to be shown.',
+    'view.large': 'This is too large to be shown.',
     'view.broken': 'The browser cannot show this picture.',
     'view.empty': 'The file is empty.',
     'view.cut': 'Only the first {size} are shown. Download the file for the rest.',

@@ -110,7 +110,7 @@ yaa.define('i18n/files-zh', [], () => (
     'view.gone': '此文件不存在。',
     'view.pdf': '此处不打开 PDF：其中的内容可能会运行。',
     'view.binary': '这不是文本文件。',
-    'view.large': '图片过大，无法显示。',
+    'view.large': '文件过大，无法显示。',
     'view.broken': '浏览器无法显示此图片。',
     'view.empty': '文件为空。',
     'view.cut': '仅显示前 {size}，其余请下载查看。',

@@ -26,7 +26,7 @@ yaa.define('ui/markup', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/popup', 'core/f
 
   /** @param {string} address as the answer has it */
   function openFile(address) {
-    if (commands.context().app.server.info()?.workspace) commands.run('files', address)
+    if (commands.list().some(({ id }) => id === 'files')) commands.run('files', address)
     else toast(t('link.noFiles'), { bad: true })
   }
 

@@ -157,8 +157,9 @@ yaa.define('ui/files/file-view', [
     /** As the page that it is, in a frame without rights; this panel gives it its place. */
     async function preview() {
       try {
-        const [blob] = await Promise.all([shared.routes().read(path, { tree: shared.tree() }), yaa.load('artifact')])
-        yaa.use('ui/artifact').show(await blob.text(), 'html')
+        const [blob] = await Promise.all([shared.routes().read(path, { tree: shared.tree(), most: MOST_PICTURE + 1 }), yaa.load('artifact')])
+        if (blob.size > MOST_PICTURE) fill(place, offer(t('view.large')))
+        else yaa.use('ui/artifact').show(await blob.text(), 'html')
       } catch (error) {
         shared.failed(error)
       }

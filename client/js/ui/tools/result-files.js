@@ -10,7 +10,7 @@ yaa.define('ui/tools/result-files', [
   /** What an <img> may hold: nothing in it runs or is loaded. */
   const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/svg+xml'])
   const TEXTS = /^text\/|^application\/(?:json|xml|javascript|x-sh|x-yaml|yaml|toml|sql|x-python)$|\+(?:json|xml)$/
-  /** Larger pictures are fetched only when asked for; of larger texts the beginning is shown. */
+  /** Larger pictures are fetched only when asked for, larger pages are no page here; of larger texts the beginning is shown. */
   const MAX_PICTURE = 4_000_000
   const MAX_TEXT = 200_000
   /** @type {Map<Element, () => void>} what to do with a row once it is on the screen */
@@ -46,7 +46,7 @@ yaa.define('ui/tools/result-files', [
       icon('download'), t('attached.save'))
     const shows = kind === 'text' || (kind === 'picture' && bytes > MAX_PICTURE)
     const show = shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
-    const isPage = type === 'text/html' && document.querySelector('template[data-group="artifact"]') // a saved page has no frame for it
+    const isPage = type === 'text/html' && !(bytes > MAX_PICTURE) && document.querySelector('template[data-group="artifact"]') // a saved page has no frame for it
     const page = isPage ? h('button.button.small', { type: 'button', 'aria-label': t('attached.openFile', { name: label }), onclick: preview }, icon('eye'), t('attached.open')) : null
     const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: escapeControls(path) }, escapeControls(label)), note, page, show, save)
     const el = h('li', null, row, place)
