@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+from pathlib import Path
 
 from server.workspace.errors import WorkspaceError
 from server.workspace.operations import Operations, Places
@@ -20,11 +21,11 @@ class Looks(Case):
         top = os.open(self.files, os.O_RDONLY)
         self.addCleanup(os.close, top)
         with Folders(top) as folders:
-            before = os.listdir("/proc/self/fd")
+            before = len([*Path("/proc/self/fd").iterdir()])
             for name, readable in (("file", True), ("folder", False), ("gone", False)):
                 with self.subTest(name):
                     self.assertIs(folders.can_read((name,)), readable)
-                    self.assertEqual(len(os.listdir("/proc/self/fd")), len(before))
+                    self.assertEqual(len([*Path("/proc/self/fd").iterdir()]), before)
 
 
 class Meanwhile(Case):
