@@ -54,9 +54,31 @@ await main(async (walk, job) => {
   });
 
   await walk.step("of a template the rest of the address is asked for", async () => {
+    // The list is asked for again, and its answer is late: what is shown already is taken.
+    await page.evaluate(() => {
+      const { fetch } = globalThis;
+      const now = Date.now;
+      Date.now = () => now() + 30_000;
+      globalThis.fetch = (address, ...rest) => {
+        if (!String(address).endsWith("/mcp/resources")) return fetch(address, ...rest);
+        return new Promise((resolve) => {
+          globalThis.answerLate = async () => {
+            const answer = await fetch(address, ...rest);
+            Date.now = () => now() + 40_000;
+            resolve(answer);
+            Object.assign(globalThis, { fetch });
+          };
+        });
+      };
+    });
     await page.click(COMPOSER);
     await page.keyboard.type("@{id}");
-    await walk.sees(".mention:not([data-late])", "by id");
+    await walk.sees(".mention", "by id");
+    await page.evaluate(() => {
+      globalThis.redrawn = new Promise((resolve) => new MutationObserver(resolve).observe(document.querySelector(".mention"), { childList: true }));
+      return globalThis.answerLate();
+    });
+    await page.evaluate(() => globalThis.redrawn);
     await page.keyboard.press("Enter");
     await walk.sees("dialog", "id (needed)");
     await walk.clean("the form of a template");

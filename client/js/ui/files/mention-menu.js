@@ -31,18 +31,8 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     function paths() {
       const { session } = app.current
       const key = JSON.stringify([session.id, files.folderOf(app), standOf(session), app.server.api().base])
-      const began = Date.now()
-      if (cached?.key !== key || cached.until < began) {
-        cached = { key, until: began + FRESH_MS, paths: fetched() }
-        cached.paths.then(() => { if (Date.now() - began > LATE_MS) holdEnter() })
-      }
+      if (cached?.key !== key || cached.until < Date.now()) cached = { key, until: Date.now() + FRESH_MS, paths: fetched() }
       return cached.paths
-    }
-
-    /** A list that came while somebody was about to send does not take Enter for a moment. */
-    function holdEnter() {
-      attr(el, 'data-late', 'true')
-      setTimeout(() => attr(el, 'data-late', null), LATE_MS)
     }
 
     async function fetched() {
@@ -75,12 +65,10 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       const all = files.isOffered(app) ? await paths() : []
       const show = () => {
         const now = names.mentionAt(field.value, field.selectionStart)
-        if (now?.from === found.from && document.activeElement === field) draw(fitting(all, now.typed))
+        if (now?.from === found.from && document.activeElement === field) draw(fitting(all, now.typed), Date.now() - began > LATE_MS)
       }
       show()
-      if (!await more) return
-      if (Date.now() - began > LATE_MS) holdEnter()
-      show()
+      if (await more) show()
     }
 
     /** @returns {Promise<boolean>} is there any? */
@@ -99,9 +87,13 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       return [...found, ...others].slice(0, SHOWN)
     }
 
-    /** @param {string[]} next */
-    function draw(next) {
+    /** @param {string[]} next @param {boolean} isLate then Enter is not for it yet: somebody may be about to send */
+    function draw(next, isLate) {
       const before = shown.length
+      if (isLate && shown[0] !== next[0]) {
+        attr(el, 'data-late', 'true')
+        setTimeout(() => attr(el, 'data-late', null), LATE_MS)
+      }
       shown = next
       at = 0
       if (el.parentElement !== area.parentElement) area.after(el)
