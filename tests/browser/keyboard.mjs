@@ -172,14 +172,36 @@ await main(async (walk, job) => {
       await answered(6);
     });
 
+    await walk.step("the buttons of a message are one stop, and a list of headings tells the messages apart", async () => {
+      const heads = await page.$$eval(".feed h3:not([hidden])", (all) => all.map((one) => one.ariaLabel));
+      if (heads[0] !== "You: bench tokens=3 delay_us=0" || heads.filter((one) => /^yaa: @\d+@ /.test(one)).length !== 4 || heads.filter((one) => one === "yaa: datetime").length !== 2) throw new Error(heads.join("; "));
+      await tabTo("Message");
+      const stops = [];
+      while (await page.evaluate(() => !document.activeElement.closest("article:first-child .message-actions"))) {
+        await press("Shift+Tab");
+        stops.push(await page.evaluate(() => (document.activeElement.closest(".message-actions") ? document.activeElement.closest("article").id : "")));
+        if (stops.length > MOST_TABS) throw new Error(stops.join(" "));
+      }
+      const rows = stops.filter(Boolean);
+      if (rows.length !== 8 || new Set(rows).size !== rows.length) throw new Error(rows.join(" "));
+      const names = [];
+      for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"]) {
+        await press(key);
+        names.push((await held()).name.split(" ")[0]);
+      }
+      if (names.join() !== "Edit,More,More,Edit,Copy,Copy") throw new Error(names.join());
+    });
+
     await walk.step("edit a message and continue", async () => {
       await tabTo("Message");
-      await tabTo("Edit", { back: true, within: "message" });
+      await tabTo("Copy", { back: true, within: "message" });
       for (let n = 0; !(await page.evaluate(() => document.activeElement.closest("article")?.dataset.role === "user")); n += 1) {
         await press("Shift+Tab");
-        await tabTo("Edit", { back: true, within: "message" });
+        await tabTo("Copy", { back: true, within: "message" });
         if (n > 5) throw new Error("no way to the message of the user");
       }
+      await press("ArrowRight");
+      await has("Edit");
       await press("Enter");
       await has("textarea", "the editor");
       await press("Control+a");
@@ -202,7 +224,9 @@ await main(async (walk, job) => {
     });
 
     await walk.step("fork into a session of its own", async () => {
-      await tabTo("More", { back: true, within: "message" });
+      await tabTo("Copy", { back: true, within: "message" });
+      await press("ArrowRight", "ArrowRight", "ArrowRight");
+      await has("More");
       await press("Enter");
       await page.waitForSelector("[role=menu]");
       await press("Escape");

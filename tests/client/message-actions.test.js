@@ -11,7 +11,7 @@ const { JS } = require('./load-modules.js')
 /** Nodes as plain objects: what `ui/dom` makes, as far as these rows need it. */
 function h(what, attributes, ...children) {
   const el = { what, hidden: false, children: [], ...attributes, append: (...more) => el.children.push(...more), prepend: (...more) => el.children.unshift(...more) }
-  el.append(...children.filter((child) => child && typeof child === 'object'))
+  el.append(...children.flat().filter((child) => child && typeof child === 'object'))
   return el
 }
 

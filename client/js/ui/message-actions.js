@@ -53,10 +53,21 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     /** @type {any} */ let shown = null
     const id = () => shown.message.id
     const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(words(shown.message), copy) })
-    const edit = iconButton('pencil', t('branch.edit'), { onclick: () => actions.branch('edit', id()) })
-    const again = iconButton('retry', t('branch.retry'), { onclick: () => actions.branch('retry', id()) })
-    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown) })
-    const el = h('span.message-actions', { hidden: true }, copy, edit, again, more)
+    const edit = iconButton('pencil', t('branch.edit'), { tabIndex: -1, onclick: () => actions.branch('edit', id()) })
+    const again = iconButton('retry', t('branch.retry'), { tabIndex: -1, onclick: () => actions.branch('retry', id()) })
+    const more = iconButton('more', t('branch.more'), { tabIndex: -1, 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown) })
+    const row = [copy, edit, again, more]
+    const el = h('span.message-actions', { role: 'toolbar', hidden: true, onkeydown }, row)
+
+    /** One stop of Tab a message: the arrow keys go from button to button. @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+      const there = row.filter((one) => one.checkVisibility())
+      const next = there[there.indexOf(event.target) + Number(step)]
+      if (!next) return
+      event.preventDefault()
+      next.focus()
+    }
 
     /** @param {Shown} next */
     function update(next) {

@@ -23,7 +23,8 @@ yaa.define('ui/message', [
     const role = item.message.role
     const own = role === 'user' || role === 'error'
     const inner = role === 'user' ? userView(actions) : own ? errorView(item.message, actions) : assistantView(actions)
-    const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'app.name'))
+    const who = t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'app.name')
+    const heading = h('h3.sr-only', null, who)
     const el = h('article.message', { id: `message-${item.message.id}`, 'data-role': role, tabIndex: -1 }, heading, inner.el)
 
     /** @type {any[] | null} */ let drawn = null
@@ -35,12 +36,19 @@ yaa.define('ui/message', [
       const now = settled(next)
       if (now && drawn && now.length === drawn.length && now.every((one, i) => one === drawn?.[i])) return
       drawn = now
-      attr(el, 'aria-busy', next.live && next.message.open ? 'true' : null)
+      const busy = next.live && next.message.open
+      attr(el, 'aria-busy', busy ? 'true' : null)
+      hide(heading, next.joined && !next.message.content)
+      // a list of headings tells the messages apart
+      if (!busy) attr(heading, 'aria-label', `${who}: ${beginOf(next)}`)
       inner.update(next)
     }
 
     return { el, update, destroy: () => inner.destroy?.() }
   }
+
+  /** Its first words, or else the names of its calls. @param {Shown} shown */
+  const beginOf = ({ message, calls }) => (plainText(message.content).trim() || calls.map(({ call }) => call.function.name).join(', ')).slice(0, 60)
 
   /** @param {any} fold */
   const foldOf = (fold) => (fold ? (fold.head ? (fold.open ? 'open' : 'closed') : fold.open ? 'member' : 'inside') : null)
