@@ -3,6 +3,7 @@
 yaa.define('css/config-form', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .panel .field-icon .input { padding-inline-start: 2.25rem; }
+  .grid-2 { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4); align-items: start; }
   .config-groups { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); }
   .config-group { border: 1px solid var(--line); border-radius: var(--r2); background: var(--bg); }
   .config-group > summary {

@@ -5,14 +5,13 @@ yaa.define('css/server', ['ui/dom'], ({ css }) => css`
   .host-part, .host-form, .connect, .connect-body { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
   .folder-names { list-style: none; display: grid; max-block-size: 14rem; overflow: auto; margin-block-start: var(--s2); border: 1px solid var(--line); border-radius: var(--r1); }
   .folder-names .button { inline-size: 100%; justify-content: start; }
-  .host .config-group > summary > .icon:not(.chevron) { rotate: none; }
   .host-form { padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r2); background: var(--sunken); }
   .host-form .button-row, .connect .button-row { display: flex; flex-wrap: wrap; gap: var(--s2); }
   .host-rows { list-style: none; display: grid; grid-template-columns: minmax(0, 1fr); border: 1px solid var(--line); border-radius: var(--r2); }
   .host-rows > li { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; padding: var(--s3); }
   .host-rows > li + li { border-block-start: 1px solid var(--line); }
   .host-about { flex: 1 1 14rem; min-inline-size: 0; overflow-wrap: anywhere; }
-  .host-about .badge { margin-inline-end: var(--s1); }
+  .host-about .badge { margin-inline-end: var(--s1); white-space: normal; }
   .host-buttons { display: flex; flex-wrap: wrap; gap: var(--s1); }
   .host-buttons:empty, .host-below:not(:has(:not(:empty))) { display: none; }
   .host-below { flex-basis: 100%; display: grid; gap: var(--s1); }
@@ -35,7 +34,6 @@ yaa.define('css/server', ['ui/dom'], ({ css }) => css`
   .connect .hint:empty, .connect .button-row:not(:has(> :not([hidden]))) { display: none; }
   .connect h3 { font-size: var(--t4); }
   .connect .stack, .host .stack { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); }
-  .grid-2 { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4); align-items: start; }
   .empty > .connect-card {
     padding: var(--s5); border: 1px solid var(--line); border-radius: var(--r3); background: var(--raised); box-shadow: var(--shadow); text-align: start;
   }

@@ -20,10 +20,7 @@ yaa.define('css/settings', ['ui/dom'], ({ css }) => css`
   }
   .panel h3 { font-size: var(--t4); }
   .panel .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
-  .grid-2 {
-    display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4);
-    align-items: start;
-  }
+  .group > .config-group + .config-group { margin-block-start: calc(var(--s2) - var(--s5)); }
   .status-box {
     display: flex; gap: var(--s2); align-items: baseline; font-size: var(--t3); padding: var(--s3);
     border-radius: var(--r2); background: var(--sunken); border: 1px solid var(--line);

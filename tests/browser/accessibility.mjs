@@ -6,7 +6,7 @@ import { main } from "./driver.mjs";
 import { put, session } from "./sample-session.mjs";
 
 const COMPOSER = "form.composer textarea";
-const TABS = ["server", "model", "tools", "limits", "look", "storage", "host"];
+const TABS = ["server", "model", "tools", "limits", "look", "storage", "folders"];
 
 /** The app's own commands, as the palette runs them. */
 const command = (page, id, ...rest) => page.evaluate((name, more) => { yaa.use("ui/commands").run(name, ...more); }, id, rest);

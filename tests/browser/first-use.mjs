@@ -103,7 +103,10 @@ await main(async (walk, job) => {
 
   await walk.step("no barriers in the settings", async () => {
     await walk.press("Settings");
-    await page.waitForSelector("dialog[open]");
+    await page.waitForSelector("dialog[open] [data-tab=model][aria-selected=true]"); // the connection works, so it is not what is looked for
+    await walk.clean();
+    await walk.press("This browser", "dialog [role=tab]");
+    await walk.press("Connection", "dialog[open] summary");
     await walk.sees("dialog[open]", "commands run in"); // how well closed, in words and not by a letter
     await walk.clean();
     await walk.press("Close", "dialog button");
@@ -129,7 +132,7 @@ await main(async (walk, job) => {
       await page.waitForSelector(".menu:popover-open button");
       await small("the menu");
       await page.keyboard.press("Escape");
-      for (const tab of ["model", "tools", "storage", "host"]) {
+      for (const tab of ["model", "tools", "storage", "folders"]) {
         await page.evaluate((name) => yaa.use("ui/commands").context().actions.openSettings(name), tab);
         await page.waitForSelector(`dialog[open] [data-tab=${tab}][aria-selected=true]`);
         await small(`the settings, ${tab}`);

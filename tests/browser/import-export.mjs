@@ -225,8 +225,9 @@ await main(async (walk, job) => {
     // Its settings are whole, though what is under the sessions of a client never begins here.
     await walk.press("Show sessions", ".top button");
     await walk.press("Settings", "#side button");
-    await walk.sees(`${DIALOG} .servers li`, "in use");
     await walk.press("This browser", `${DIALOG} [role=tab]`);
+    if (!(await page.$eval(`${DIALOG} [data-part=server]`, (one) => one.open))) await walk.press("Connection", `${DIALOG} summary`); // open where no server answers
+    await walk.sees(`${DIALOG} .servers li`, "in use");
     await walk.sees(DIALOG, "This page is one saved session, and stores nothing in this browser.");
     await escape(page);
     // In Chromium every page from disk shares one storage, in Firefox this one has its own.

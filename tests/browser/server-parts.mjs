@@ -21,13 +21,12 @@ export function parts(walk) {
 
   const openServer = async () => {
     await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info() } catch { return null } });
-    await page.evaluate(() => { yaa.use("ui/commands").context().actions.openSettings("host"); });
-    await page.waitForSelector(`${DIALOG} [data-part=providers]`, { visible: true });
+    await open("providers");
   };
 
   const open = async (name) => {
-    if (!(await page.$eval(part(name), (el) => el.open))) await page.$eval(`${part(name)} summary`, (el) => el.click());
-    await page.waitForSelector(`${part(name)} .config-fields > *`);
+    await page.evaluate((wanted) => { yaa.use("ui/commands").context().actions.openSettings(wanted); }, name);
+    await page.waitForSelector(`${part(name)} .host-part`, { visible: true });
   };
 
   /** The open form's field, by the beginning of its label. */

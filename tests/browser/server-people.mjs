@@ -29,6 +29,9 @@ await main(async (walk, job) => {
     await walk.clean("the form");
     await walk.press("Save", `${part("agents")} .host-form button`);
     await walk.sees(`${part("agents")} .host-rows`, "Answers like a pirate");
+    const kept = () => page.evaluate(async () => [await yaa.use("io/server-settings").open(() => yaa.use("ui/commands").context().app.server.api()).agents()].flatMap((found) => found.agents ?? found).find((one) => one.name === "pirate").agent);
+    const agent = await kept();
+    if ("tools" in agent || "provider" in agent) throw new Error(JSON.stringify(agent));
     await walk.press("Duplicate: pirate", `${part("agents")} button`);
     await walk.press("Save", `${part("agents")} .host-form button`);
     await walk.sees(`${part("agents")} .host-rows`, "pirate-2");
@@ -37,6 +40,42 @@ await main(async (walk, job) => {
     await walk.press("Remove: pirate-2", `${part("agents")} button`);
     await walk.press("Remove", "dialog.small-dialog[open] footer button");
     await page.waitForFunction((at) => !document.querySelector(at).innerText.includes("pirate-2"), {}, part("agents"));
+    // which tools it has: by boxes, and what is not there now stays until it is unticked
+    const tick = async (name) => page.$$eval(`${part("agents")} fieldset label`, (all, words) => all.find((one) => one.innerText.trim() === words).click(), name);
+    const edit = async (...names) => {
+      await walk.press("Edit: pirate", `${part("agents")} button`);
+      await page.waitForSelector(`${part("agents")} fieldset`);
+      for (const name of names) await tick(name);
+      await walk.clean("the tools");
+    };
+    const save = async (tools, provider) => {
+      await walk.press("Save", `${part("agents")} .host-form button`);
+      await page.waitForFunction((at) => !document.querySelector(`${at} .host-form`), {}, part("agents"));
+      const found = await kept();
+      if (JSON.stringify(found.tools) !== JSON.stringify(tools) || found.provider !== provider) throw new Error(JSON.stringify(found));
+    };
+    await edit("All tools", "calculator", "read_file");
+    await walk.sees(`${part("agents")} fieldset`, "Reads files of the folder");
+    await walk.shot("2-tools");
+    await page.select(await field("agents", "Provider"), "main");
+    await save(["calculator", "read_file"], "main");
+    await page.evaluate(async () => {
+      const routes = yaa.use("io/server-settings").open(() => yaa.use("ui/commands").context().app.server.api());
+      const { agent, revision } = [await routes.agents()].flatMap((found) => found.agents ?? found).find((one) => one.name === "pirate");
+      await routes.saveAgent("pirate", { ...agent, tools: ["Calculator", "mcp__gone__look", "mcp__notes__*"] }, revision);
+    });
+    await page.reload();
+    await openServer();
+    await open("agents");
+    await edit("datetime");
+    await walk.sees(`${part("agents")} fieldset`, "Not on this server now.");
+    await walk.sees(`${part("agents")} fieldset`, "A pattern: all tools that it fits.");
+    await save(["mcp__gone__look", "mcp__notes__*", "calculator", "datetime"], "main");
+    await edit("mcp__gone__look", "mcp__notes__*", "calculator", "datetime");
+    await save([], "main"); // none, which is not the same as all
+    await edit("All tools");
+    await page.select(await field("agents", "Provider"), "");
+    await save(undefined, undefined);
     await walk.press("Try: pirate", `${part("agents")} button`);
     await page.waitForFunction(() => !document.querySelector("dialog[open]"));
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.agent === "pirate");

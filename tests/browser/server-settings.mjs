@@ -1,6 +1,6 @@
 /**
  * A model is connected in the page, from an empty home: the key of a scripted provider is pasted, tried, kept and used. Then
- * each part of the server's settings. The job: {url, provider, key, site, second, closed, mcp, guest}, of servers as in test_server_settings.py;
+ * each part of the server's settings. The job: {url, provider, key, site, mcp, guest}, of servers as in test_server_settings.py;
  * `guest` is the link of one who does not own the second.
  */
 import { main } from "./driver.mjs";
@@ -73,36 +73,6 @@ await main(async (walk, job) => {
     if (found.length) throw new Error(`the key is in: ${found}`);
   });
 
-  await walk.step("beside the field: a folder of the machine is looked for, kept, and worked in", async () => {
-    const chip = ".composer-bar .folder";
-    await walk.sees(chip, "Own files");
-    await page.click(chip);
-    await walk.press("Another folder of this machine", "[role^=menuitem]");
-    const form = `${DIALOG} .host-form`;
-    await page.waitForSelector(form);
-    await walk.clean("the form of a folder");
-    const path = await page.$eval(`${form} label`, (one) => one.htmlFor);
-    await walk.write(`#${path}`, job.closed);
-    await walk.press("Save", `${form} button`);
-    await walk.sees(".toast", "changes to its copy could not be applied");
-    await walk.sees(chip, "Own files");
-    await page.click(chip);
-    await walk.press("Another folder of this machine", "[role^=menuitem]");
-    await page.waitForSelector(form);
-    await walk.write(`#${await page.$eval(`${form} label`, (one) => one.htmlFor)}`, job.second);
-    await walk.press("Save", `${form} button`);
-    await walk.sees(chip, "second");
-    const { folder } = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.workspace);
-    const { folders } = (await told("file")).server;
-    if (folder !== "second" || folders.second.path !== job.second || folders.second.mode !== "overlay") throw new Error(JSON.stringify([folder, folders]));
-    await page.waitForFunction((css) => document.activeElement === document.querySelector(css), {}, chip);
-    await walk.clean("the chip");
-    await walk.shot("4-folder");
-    await page.click(chip);
-    await walk.press("Own files", "[role^=menuitem]");
-    await walk.sees(chip, "Own files");
-  });
-
   await walk.step("ask, approve, and get an answer", async () => {
     await told("order", "shell", { command: "echo hello" });
     await walk.send("Say hello.");
@@ -113,16 +83,19 @@ await main(async (walk, job) => {
     if (found.length) throw new Error(`the key is in: ${found}`);
   });
 
-  await walk.step("by keys: the last tab of the settings is the server's", async () => {
+  await walk.step("by keys: five tabs, and each part of the server's beside what it is for", async () => {
     await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("model"));
     await page.waitForSelector(`${DIALOG} [data-tab=model][aria-selected=true]`);
-    const tabs = await page.$$eval(`${DIALOG} [role=tab]`, (all) => all.map((one) => one.dataset.tab));
-    if (tabs.length !== 5) throw new Error(tabs.join());
-    await page.keyboard.press("ArrowUp");
-    await page.waitForSelector(`${DIALOG} [data-tab=host][aria-selected=true]`);
-    await page.waitForSelector(part("providers"), { visible: true });
+    const found = [];
+    for (let n = 0; n < 5; n += 1) {
+      const shown = await page.$$eval(`${DIALOG} :is([role=tab][aria-selected=true], [data-part]:not([hidden]))`, (all) => all.map((one) => one.dataset.tab ?? one.dataset.part));
+      found.push(shown.join(" "));
+      await page.keyboard.press("ArrowDown");
+    }
+    const wanted = ["model model providers agents limits config", "folders folders keys runs", "tools mcp skills sandbox tools", "look look", "storage server storage"];
+    if (found.join() !== wanted.join()) throw new Error(found.join());
+    await page.waitForSelector(`${DIALOG} [data-tab=model][aria-selected=true]`);
     await walk.clean("the tab");
-    await page.keyboard.press("Tab");
     await page.evaluate(() => document.querySelector("dialog[open] [data-part=providers] summary").focus());
     await page.keyboard.press("Enter");
     await page.waitForSelector(`${part("providers")} .host-rows`, { visible: true });
@@ -187,7 +160,7 @@ await main(async (walk, job) => {
     await walk.press("Save", `${part("folders")} .host-form button`);
     await page.waitForFunction((at) => !document.querySelector(`${at} .host-form`), {}, part("folders"));
     const { folders } = (await told("file")).server;
-    if (Object.keys(folders).sort().join() !== "closed,others,second,site") throw new Error(Object.keys(folders).join());
+    if (Object.keys(folders).sort().join() !== "others,site") throw new Error(Object.keys(folders).join());
     if (JSON.stringify(folders.site.people) !== '["ann","bob"]') throw new Error(JSON.stringify(folders.site));
     await walk.sees(part("folders"), "for ann, bob");
     await walk.sees(part("folders"), "others");
@@ -195,7 +168,7 @@ await main(async (walk, job) => {
     await walk.shot("8-folders");
     await walk.press("Remove: others", `${part("folders")} button`);
     await walk.press("Remove", "dialog.small-dialog[open] footer button");
-    await page.waitForFunction((at) => document.querySelectorAll(`${at} .host-rows li`).length === 3, {}, part("folders"));
+    await page.waitForFunction((at) => document.querySelectorAll(`${at} .host-rows li`).length === 1, {}, part("folders"));
   });
 
   await walk.step("an MCP server is pasted, tried and kept", async () => {
@@ -213,6 +186,15 @@ await main(async (walk, job) => {
     const names = Object.keys((await told("file")).server.mcpServers);
     if (names.length !== 1) throw new Error(names.join());
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.server.info()?.tools.some((one) => one.name.includes("count_words")));
+  });
+
+  await walk.step("a part of the settings is found by its name", async () => {
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => { yaa.use("ui/commands").run("palette"); });
+    await page.waitForSelector(".palette[open] input");
+    await page.keyboard.type("settings sandbox");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(`${part("sandbox")}[open] .host-part`, { visible: true });
   });
 
   await walk.step("skills, and the sandbox", async () => {
@@ -244,11 +226,11 @@ await main(async (walk, job) => {
     await page.click(".composer-bar .badge");
     await walk.sees("[popover], .toast", "Ask its owner");
     await walk.shot("14-guest");
-    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("host"));
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("folders"));
     await page.waitForSelector(`${DIALOG} [data-tab=model][aria-selected=true]`);
-    const shown = await page.$eval(`${DIALOG} [data-tab=host]`, (el) => el.getClientRects().length);
-    if (shown) throw new Error("the tab is there");
-    if (await page.$(part("providers"))) throw new Error("the panel is there");
+    const shown = await page.$$eval(`${DIALOG} :is([role=tab], [data-part])`, (all) => all.filter((el) => el.checkVisibility()).map((el) => el.dataset.tab ?? el.dataset.part));
+    if (shown.join() !== "model,tools,look,storage,model,limits,config") throw new Error(shown.join());
+    if (await page.$(".host-part")) throw new Error("a part of the owner's is there");
     const status = await page.evaluate(async () => {
       try {
         await yaa.use("ui/commands").context().app.server.api().request("/settings", {});

@@ -43,7 +43,7 @@ await main(async (walk, job) => {
     await put(page, failed, said("well", [user, { id: "a1", role: "assistant", content: "Yes." }]));
     await walk.sees(".ask", "401 Unauthorized");
     await walk.press("Change the key", ".ask button");
-    await page.waitForSelector("dialog[open] [role=tab][aria-selected=true][data-tab=host]");
+    await page.waitForSelector("dialog[open] [data-part=providers][open] .host-part");
     await walk.press("Close", "dialog[open] button");
     await page.waitForSelector("dialog[open]", { hidden: true });
     await page.waitForSelector(".desk-button", { hidden: true });

@@ -39,7 +39,8 @@ for (const name of ['tools', 'inspector', 'files', 'server']) {
   })
 
   test(`${name}: every text is asked for, by name or by the beginning of its name`, () => {
-    const all = source + (name === 'files' ? read('ui', 'import-export.js') : '') // exports speak of files, too
+    // exports speak of files, too
+    const all = source + (name === 'files' ? read('ui', 'import-export.js') : name === 'server' ? read('core', 'server-settings.js') : '')
     const begins = [...all.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
     for (const key of Object.keys(en)) {
       const named = all.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))

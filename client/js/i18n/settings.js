@@ -2,15 +2,8 @@
 
 yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
   const en = {
-    'settings.server': 'Connection',
-    'settings.host': 'Server',
     'server.version': 'version {version}',
     'server.sandbox': 'commands run in {tier, select, A {the strongest sandbox} B {a strong sandbox} C {a weak sandbox} none {no sandbox} other {a sandbox ({tier})}}',
-    'settings.model': 'Model',
-    'settings.tools': 'Tools',
-    'settings.limits': 'Limits',
-    'settings.config': 'All settings',
-    'settings.look': 'Appearance',
     'settings.urlHint': 'Where the yaa server listens.',
     'settings.urlBad': 'This is not an http address.',
     'settings.keyHint': 'Printed by the server when it starts.',
@@ -62,7 +55,6 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.themeLight': 'Light',
     'settings.themeDark': 'Dark',
     'settings.languageSystem': 'Browser’s',
-    'settings.storage': 'This browser',
     'settings.size': 'Text size',
     'settings.sizeSmall': 'Small',
     'settings.sizeNormal': 'Normal',
@@ -82,15 +74,8 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.keysSheet': 'Show all keys',
   }
   const zh = {
-    'settings.server': '连接',
-    'settings.host': '服务器',
     'server.version': '版本 {version}',
     'server.sandbox': '命令的运行环境：{tier, select, A {最强沙箱} B {较强沙箱} C {较弱沙箱} none {无沙箱} other {沙箱 {tier}}}',
-    'settings.model': '模型',
-    'settings.tools': '工具',
-    'settings.limits': '限制',
-    'settings.config': '全部设置',
-    'settings.look': '外观',
     'settings.urlHint': 'yaa 服务器监听的地址。',
     'settings.urlBad': '这不是 http 地址。',
     'settings.keyHint': '服务器启动时会打印。',
@@ -138,7 +123,6 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.themeLight': '浅色',
     'settings.themeDark': '深色',
     'settings.languageSystem': '跟随浏览器',
-    'settings.storage': '此浏览器',
     'settings.size': '文字大小',
     'settings.sizeSmall': '小',
     'settings.sizeNormal': '标准',

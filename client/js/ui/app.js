@@ -270,7 +270,7 @@ yaa.define('ui/app', [
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
         largest: async (...about) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, ...about), () => null),
-        limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'), changeKey: () => actions.openSettings('host'),
+        limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'), changeKey: () => actions.openSettings('providers'),
         api: () => server.api(), others: () => openInterrupts(app.current.session).length > 0, costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
       setTemporary(on) {
@@ -306,7 +306,7 @@ yaa.define('ui/app', [
           app.views.settings = yaa.use('ui/settings').settingsDialog(actions)
           app.views.side.el.after(app.views.settings.el)
         }
-        app.views.settings.show(tab)
+        app.views.settings.show(tab ?? (server.state().ok ? undefined : 'server'))
         draw()
       },
       toggleSide() {

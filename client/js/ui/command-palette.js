@@ -2,8 +2,8 @@
 // the sheet of keys, from the same table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
 yaa.define('ui/command-palette', [
-  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'core/usage', 'css/dialogs',
-], (dom, { t, language }, { openDialog }, commands, prompts, search, { modelRows }, { money, short }) => {
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'core/settings-parts', 'core/usage', 'css/dialogs',
+], (dom, { t, language }, { openDialog }, commands, prompts, search, { modelRows }, { TABS, OWNERS }, { money, short }) => {
   const { h, icon, list, attr, fill, uid } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
@@ -36,7 +36,7 @@ yaa.define('ui/command-palette', [
     return [...all, ...texts, ...sessions, ...settingsOf(context)]
   }
 
-  /** Models, agents, looks and languages, for the open session or the page. @param {CommandContext} context @returns {Choice[]} */
+  /** Parts of the settings, models, agents, looks and languages, for the open session or the page. @param {CommandContext} context @returns {Choice[]} */
   function settingsOf(context) {
     const { actions } = context
     /** @param {string} kind @param {string} note @param {string[]} names @param {(index: number) => any} run */
@@ -44,7 +44,9 @@ yaa.define('ui/command-palette', [
       { id: `${kind} ${i}`, name: `${note}: ${name}`, icon: 'tune', keys: [], note: '', run: () => run(i) }
     ))
     const agents = context.state().agents
+    const parts = Object.values(TABS).flat().filter((one) => context.app.server.info()?.owner === true || !OWNERS.includes(one))
     return [
+      ...rows('settings', t('settings.title'), parts.map((one) => t(`settings.${one}`)), (i) => actions.openSettings(parts[i])),
       ...modelsOf(context, useModel(context)).map((one) => ({ ...one, name: `${t('compose.model')}: ${one.name}` })),
       ...(agents.length > 1 && !context.state().live ? rows('agent', t('compose.agent'), agents.map((one) => one.label), (i) => actions.setAgent(agents[i].name)) : []),
       ...rows('theme', t('palette.theme'), THEMES.map((one) => t(`palette.theme.${one || 'system'}`)), (i) => actions.set({ theme: THEMES[i] })),

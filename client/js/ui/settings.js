@@ -1,14 +1,8 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'i18n/settings', 'i18n/config-form', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'core/settings-parts', 'i18n/settings', 'i18n/config-form', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }, { TABS, OWNERS }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
-  /**
-   * The parts of each tab: the first is in sight, the others are folded. `host`: the settings of the server itself, which
-   * only its owner sees.
-   * @type {Record<string, string[]>}
-   */
-  const TABS = { model: ['model', 'limits', 'config'], tools: ['tools'], look: ['look'], storage: ['storage', 'server'], host: ['host'] }
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
     ['wall_s', 'callTime'], // of one call of a tool
@@ -22,7 +16,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
       config: laterView('config', 'ui/config-form', 'panel', actions), look: appearancePanel(actions), storage: laterView('storage', 'ui/storage-notices', 'storagePanel', actions),
-      host: laterView('server', 'ui/server/panel', 'panel', actions),
+      ...Object.fromEntries(OWNERS.map((/** @type {string} */ name) => [name, laterView('server', 'ui/server/panel', name, actions)])),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -34,9 +28,10 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       h('header.dialog-head', null, h('h2', { id: heading }, t('settings.title')), close),
       h('div.dialog-body', null, tabs, panel))
     /** The folded parts, by name. @type {Record<string, any>} */ const folds = {}
-    const boxes = Object.fromEntries(Object.entries(TABS).map(([name, [first, ...rest]]) => [name, h('div.group', null, name === 'storage' ? [rest.map(fold), panels[first].el] : [panels[first].el, rest.map(fold)])]))
+    const boxes = Object.fromEntries(Object.entries(TABS).map(([name, parts]) => [name, h('div.group', null, parts.map((/** @type {string} */ part) => (part === name ? h('div', { 'data-part': part }, panels[part].el) : fold(part))))]))
     /** @type {any} */ let last = null
-    let current = ''
+    /** The tab, and what was asked for in it. */
+    let [current, part] = ['', 'model']
     let owns = false
 
     /** @param {string} name */
@@ -47,8 +42,11 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       return folds[name]
     }
 
-    /** @param {string} part or a tab */
-    function choose(part) {
+    const offers = (/** @type {string} */ name) => owns || !OWNERS.includes(name)
+
+    /** @param {string} wanted a part, or a tab */
+    function choose(wanted) {
+      part = wanted
       const name = current = String(Object.keys(TABS).find((one) => TABS[one].includes(part)))
       for (const tab of tabs.children) {
         const on = tab.dataset.tab === name
@@ -69,7 +67,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key]
       if (!step) return
       event.preventDefault()
-      const offered = Object.keys(TABS).filter((name) => name !== 'host' || owns)
+      const offered = Object.keys(TABS).filter(offers)
       choose(offered[(offered.indexOf(current) + step + offered.length) % offered.length])
       tabs.querySelector('[aria-selected="true"]').focus()
     }
@@ -79,15 +77,15 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       last = state
       if (!el.open) return
       owns = state.info?.owner === true
-      tabs.lastChild.hidden = !owns
-      if (current === 'host' && !owns) return choose('model')
-      for (const name of TABS[current]) if (folds[name]?.open !== false) panels[name].update(state)
+      for (const name of OWNERS) (folds[name] ?? tabs.querySelector(`[data-tab=${name}]`)).hidden = !owns
+      if (!offers(part)) return choose('model')
+      for (const name of TABS[current]) if (offers(name) && folds[name]?.open !== false) panels[name].update(state)
     }
 
     /** @param {string} [name] */
     function show(name) {
       if (!el.open) el.showModal()
-      choose(name ?? (current || 'server'))
+      choose(name ?? part)
       tabs.querySelector('[aria-selected="true"]').focus()
     }
 

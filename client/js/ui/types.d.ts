@@ -365,7 +365,7 @@ declare global {
       choiceField(label: string, options: [value: string, words: string][], value: string, hint?: string): TextField
       checkField(label: string, checked: boolean, hint?: string): { el: any; input: any }
       busy(pressed: any, note: any, work: () => Promise<any>): Promise<void>
-      wordsOf(error: any): string
+      attempt(note: any, work: () => Promise<any>): Promise<void>
       problemLine(): any
       formOf(given: {
         fields: Record<string, TextField>; label: string; save: () => Promise<{ wrong?: Record<string, string | undefined> } | void>

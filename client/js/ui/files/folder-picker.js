@@ -6,9 +6,6 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
 
-  /** @param {import('../types').App} app */
-  const owns = (app) => files.isOffered(app) && app.server.info()?.owner === true
-
   /** The button beside the composer, while nothing has been said yet. @param {CommandContext} context */
   function picker(context) {
     const { app } = context
@@ -16,7 +13,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     const el = h('button.select.folder', { type: 'button', hidden: true, 'aria-haspopup': 'menu', onclick: () => openFolders(context, el) }, icon('folder'), shown)
 
     function update() {
-      el.hidden = app.current.session.messages.length > 0 || !(files.foldersOf(app).length || owns(app))
+      el.hidden = !files.foldersOf(app).length || app.current.session.messages.length > 0
       if (el.hidden) return
       const said = t('folder.is', { name: nameOf(app), mode: t(`folder.mode.${files.modeOf(app)}`) })
       text(shown, nameOf(app))
@@ -36,35 +33,13 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     if (app.current.going || app.past) return toast(t('folder.busy'))
     const now = files.folderOf(app)
     const rows = [{ name: '', mode: 'own' }, ...files.foldersOf(app)]
-    const others = owns(app) ? [{ label: t('folder.other'), icon: 'search', action: () => add(context) }] : []
-    openMenu(anchor, [...rows.map((/** @type {any} */ { name, mode, available, reason }) => ({
+    openMenu(anchor, rows.map((/** @type {any} */ { name, mode, available, reason }) => ({
       label: h('span.mode-row', null,
         h('span', null, name ? visible(name) : t('folder.own'), name ? h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)) : null),
         h('span.hint', null, available === false ? t('folder.unavailable', { reason: reason ?? '' }) : t(`folder.about.${mode}`))),
       icon: name === now ? 'check' : 'none', checked: name === now,
-      action: () => take(context, name),
-    })), ...others], t('folder.choose'))
-  }
-
-  /** Ask the owner for a folder of the server's machine. @param {CommandContext} context */
-  async function add(context) {
-    const { app } = context
-    try {
-      await Promise.all([yaa.load('server'), yaa.load('questions')])
-      await yaa.use('ui/server/folders').ask(yaa.use('ui/server/store').storeOf(app), async (/** @type {string} */ name) => {
-        await app.server.connect()
-        take(context, name)
-      })
-    } catch (error) {
-      files.failed(error)
-    }
-  }
-
-  /** Choose a folder, or say why it cannot be used. @param {CommandContext} context @param {string} name */
-  function take(context, name) {
-    const { available, reason } = files.foldersOf(context.app).find((one) => one.name === name) ?? {}
-    if (available === false) return toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true })
-    choose(context, name)
+      action: () => (available === false ? toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true }) : choose(context, name)),
+    })), t('folder.choose'))
   }
 
   /** @param {CommandContext} context @param {string} name '' for files of its own */
@@ -72,7 +47,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     const { app } = context
     const entry = app.current
     if (name === files.folderOf(app)) return
-    if (!entry.session.messages.length) return app.sessionStore.amend(entry, (session) => write(session, name))
+    if (!entry.session.messages.length) return app.sessionStore.amend(entry, (session) => take(session, name))
     const go = async () => {
       dialog.close()
       const then = { ...entry.session, workspace: { ...markOf(entry.session), folder: name } }
@@ -81,7 +56,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
       const tree = mode === 'read' ? '' : await routes.record().then((found) => found.tree, files.failed)
       if (tree === undefined) return
       app.sessionStore.amend(entry, (session) => {
-        write(session, name)
+        take(session, name)
         session.workspace = { ...session.workspace, message: session.messages.at(-1)?.id ?? '', ...(tree ? { tree } : {}) }
       })
       context.actions.draw()
@@ -93,7 +68,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
   }
 
   /** @param {Session} session @param {string} name */
-  function write(session, name) {
+  function take(session, name) {
     session.workspace = { ...markOf(session), ...(name ? { folder: name } : {}) }
     if (!Object.keys(session.workspace).length) delete session.workspace
   }

@@ -1,10 +1,12 @@
 // Agents in the owner's folder: read, written, copied, tried, deleted. What has no field is edited as JSON beside them.
 
-yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/server/parts', 'core/server-settings'], (
-  { h, text }, { t }, { jsonField }, { textField, formOf, row, badge, confirm, small, listPart, problemLine, wordsOf }, { isObject },
+yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'i18n/settings'], (
+  { h, text }, { t }, { jsonField }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart, problemLine, attempt }, { offersOf }, { isObject },
 ) => {
   const OWN = ['description', 'systemPrompt', 'tools', 'provider', 'model']
   const NAME = /^[A-Za-z0-9_-]{1,64}$/
+  /** What a usual tool is for, in the settings' own words. */
+  const ABOUT = 'settings.toolAbout'
   /** @typedef {{name: string, built_in?: boolean, text?: string, revision?: string, agent?: any, problems?: string[]}} AgentFile */
 
   /** @param {AgentFile | undefined} file @returns {any} null: it cannot be read as an object */
@@ -23,6 +25,31 @@ yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/serve
   const linesOf = (prompt) => (Array.isArray(prompt) ? prompt.join('\n') : prompt ?? '')
 
   /**
+   * Boxes of the tools that an agent may use. What it names and is not there (a pattern, a tool of a server that is off) has
+   * its box, too, and stays until that is unticked.
+   * @param {{name: string, description?: string}[]} tools @param {any} listed none: all of them
+   */
+  function toolsField(tools, listed) {
+    const some = Array.isArray(listed)
+    const names = some ? listed.map(String) : []
+    const has = (/** @type {string} */ name) => names.some((one) => one.toLowerCase() === name.toLowerCase())
+    const others = names.filter((one) => !tools.some(({ name }) => name.toLowerCase() === one.toLowerCase()))
+    const boxes = [
+      ...others.map((name) => ({ name, ...checkField(name, true, t(/[*?[]/.test(name) ? 'host.agent.toolPattern' : 'host.agent.toolGone')) })),
+      ...tools.map(({ name, description = '' }) => ({ name, ...checkField(name, has(name), t(ABOUT, { tool: name }) || description.split('\n')[0]) })),
+    ]
+    const list = h('div.grid-2', { hidden: !some }, boxes.map((one) => one.el))
+    const all = checkField(t('host.agent.allTools'), !some, t('host.agent.allToolsHint'))
+    all.input.onchange = () => { list.hidden = all.input.checked }
+    const wrong = problemLine()
+    return {
+      el: h('fieldset.field', null, h('legend.label', null, t('host.agent.tools')), all.el, list, wrong), input: all.input, focus: () => all.input.focus(), value: () => '',
+      read: () => (all.input.checked ? {} : { tools: boxes.filter((one) => one.input.checked).map((one) => one.name) }),
+      problem: (/** @type {string} */ words) => { text(wrong, words), wrong.hidden = !words },
+    }
+  }
+
+  /**
    * @param {any} store @param {AgentFile | undefined} file @param {string} name of what is made @param {(AgentFile)[]} all
    * @param {() => Promise<AgentFile[]>} done @param {() => void} close
    */
@@ -32,9 +59,15 @@ yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/serve
     const named = textField(t('host.name'), { value: name, hint: t('host.agent.nameHint'), readOnly: Boolean(file && file.name === name) })
     const about = textField(t('host.agent.about'), { value: agent.description ?? '' })
     const prompt = textField(t('host.agent.prompt'), { value: linesOf(agent.systemPrompt), rows: 6, hint: t('host.agent.promptHint') })
-    const tools = textField(t('host.agent.tools'), { value: Array.isArray(agent.tools) ? agent.tools.join('\n') : '', rows: 3, mono: true, hint: t('host.agent.toolsHint', { names: (info.tools ?? []).map((/** @type {any} */ one) => one.name).join(', ') }) })
-    const provider = textField(t('host.provider'), { value: agent.provider ?? '', hint: t('host.agent.providerHint') })
+    const tools = toolsField(info.tools ?? [], agent.tools)
+    const models = /** @type {any[]} */ (info.models ?? [])
+    const provider = choiceField(t('host.provider'), [['', t('host.agent.anyProvider')], ...models.map((one) => /** @type {[string, string]} */ ([one.name, one.name]))], agent.provider ?? '')
     const model = textField(t('host.model'), { value: agent.model ?? '' })
+    const offers = offersOf(model.input)
+    model.el.append(offers.el)
+    const offer = () => offers.write((models.find((one) => one.name === provider.value()) ?? models.find((one) => one.default))?.models?.map((/** @type {string} */ one) => ({ name: one })) ?? [])
+    provider.input.onchange = offer
+    offer()
     const others = Object.fromEntries(Object.entries(agent).filter(([key]) => !OWN.includes(key)))
     const json = jsonField({ label: t('host.otherKeys'), value: others, object: true })
     const broken = file && !agentOf(file) ? h('p.problem', null, t('host.agent.unreadable')) : null
@@ -50,11 +83,9 @@ yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/serve
         if (wanted !== (file?.name ?? '') && all.some((one) => one.name === wanted && !one.built_in)) return { wrong: { named: t('host.taken') } }
         const rest = json.read()
         if (!rest.ok) return json.focus()
-        const list = tools.value().split('\n').map((line) => line.trim()).filter(Boolean)
-        const keeps = Array.isArray(agent.tools) && !agent.tools.length ? { tools: [] } : {}
         const given = {
           ...rest.value, ...(about.value() ? { description: about.value() } : {}), ...(prompt.value() ? { systemPrompt: prompt.value() } : {}),
-          ...(list.length ? { tools: list } : keeps), ...(provider.value() ? { provider: provider.value() } : {}), ...(model.value() ? { model: model.value() } : {}),
+          ...tools.read(), ...(provider.value() ? { provider: provider.value() } : {}), ...(model.value() ? { model: model.value() } : {}),
         }
         try {
           await store.routes.saveAgent(wanted, given, revision)
@@ -96,15 +127,11 @@ yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/serve
     const own = () => files.filter((one) => !one.built_in)
 
     async function read() {
-      note.hidden = true
-      try {
+      await attempt(note, async () => {
         const found = await store.routes.agents()
         files = Array.isArray(found) ? found : found?.agents ?? []
         if (store.now()) draw(store.now())
-      } catch (error) {
-        text(note, wordsOf(error))
-        note.hidden = false
-      }
+      })
       return files
     }
 

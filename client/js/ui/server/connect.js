@@ -3,7 +3,7 @@
 
 yaa.define('ui/server/connect', [
   'ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/dialog', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'ui/server/folders',
-], ({ h, icon, fill, text, hide }, { t }, { toast }, { openDialog }, { textField, choiceField, busy, problemLine, wordsOf }, { trialView, factsOf }, { vendorsOf, freeName }, { folderForm }) => {
+], ({ h, icon, fill, text, hide }, { t }, { toast }, { openDialog }, { textField, choiceField, busy, problemLine, attempt }, { trialView, factsOf }, { vendorsOf, freeName }, { folderForm }) => {
   /** Pages of vendors on which keys are made. */
   const MOST_LINKS = 9
 
@@ -18,13 +18,8 @@ yaa.define('ui/server/connect', [
     /** @type {any[]} */ let parts = []
 
     async function read() {
-      try {
-        build(store.now() ?? await store.read())
-      } catch (error) {
-        fill(body)
-        text(note, wordsOf(error))
-        note.hidden = false
-      }
+      await attempt(note, async () => build(store.now() ?? await store.read()))
+      if (!note.hidden) fill(body)
     }
 
     /** @param {any} settings */

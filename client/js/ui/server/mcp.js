@@ -1,7 +1,7 @@
 // MCP servers: an entry is pasted as another program has it, tried, and kept with the tools that it has shown.
 
 yaa.define('ui/server/mcp', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/mcp-sign-in', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
-  { h, text, attr }, { t }, { jsonField }, { signInsPart }, { textField, formOf, row, badge, confirm, small, listPart }, trials, { mcpEntries, freeName, NAME },
+  { h, text, attr }, { t }, { jsonField }, { signInsPart }, { textField, formOf, row, badge, attempt, confirm, small, listPart }, trials, { mcpEntries, freeName, NAME },
 ) => {
   const PATH = ['server', 'mcpServers']
 
@@ -95,7 +95,7 @@ yaa.define('ui/server/mcp', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/mcp-sign
         const off = entry.disabled === true
         return row(
           [h('b', null, name), ' ', off ? badge(t('host.off')) : null, h('p.hint.mono', null, entry.url ?? [entry.command, ...(entry.args ?? [])].join(' '))],
-          [trial.press, small(t(off ? 'host.turnOn' : 'host.turnOff'), name, () => store.change([off ? { path: [...PATH, name, 'disabled'], remove: true } : { path: [...PATH, name, 'disabled'], value: true }]).catch((/** @type {Error} */ error) => { text(trial.note, error.message), trial.note.hidden = false })),
+          [trial.press, small(t(off ? 'host.turnOn' : 'host.turnOff'), name, () => attempt(trial.note, () => store.change([off ? { path: [...PATH, name, 'disabled'], remove: true } : { path: [...PATH, name, 'disabled'], value: true }]))),
             small(t('host.edit'), name, () => part.open(name)),
             small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.mcp.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')],
           h('div.host-below', null, trial.said, trial.note))

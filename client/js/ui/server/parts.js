@@ -70,20 +70,24 @@ yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/se
   async function busy(pressed, note, work) {
     if (pressed.getAttribute('aria-disabled')) return
     attr(pressed, 'aria-disabled', true)
-    note.hidden = true
     const timer = setTimeout(() => {
       text(note, t('host.waits'))
       note.hidden = false
     }, SILENT_MS)
+    await attempt(note, work)
+    clearTimeout(timer)
+    if (note.textContent === t('host.waits')) note.hidden = true
+    attr(pressed, 'aria-disabled', null)
+  }
+
+  /** Do it, and say in `note` why it was not. @param {any} note a p.problem @param {() => Promise<any>} work */
+  async function attempt(note, work) {
+    note.hidden = true
     try {
       await work()
-      if (note.textContent === t('host.waits')) note.hidden = true
     } catch (error) {
       text(note, wordsOf(error))
       note.hidden = false
-    } finally {
-      clearTimeout(timer)
-      attr(pressed, 'aria-disabled', null)
     }
   }
 
@@ -202,5 +206,5 @@ yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/se
     return { el, update, open }
   }
 
-  return { textField, secretField, choiceField, checkField, busy, wordsOf, problemLine, formOf, row, badge, confirm, small, listPart }
+  return { textField, secretField, choiceField, checkField, busy, attempt, problemLine, formOf, row, badge, confirm, small, listPart }
 })

@@ -1,7 +1,7 @@
 // Providers of models: a list, a form for each, and a trial that asks the vendor for its models.
 
 yaa.define('ui/server/providers', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
-  { h, fill, text }, { t }, { jsonField }, { textField, secretField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { trialView, factsOf, offersOf }, { NAME, freeName, numberOf, isObject },
+  { h, fill, text }, { t }, { jsonField }, { textField, secretField, choiceField, checkField, formOf, row, badge, attempt, confirm, small, listPart }, { trialView, factsOf, offersOf }, { NAME, freeName, numberOf, isObject },
 ) => {
   const PATH = ['server', 'providers']
   /** Those that have a field of their own. */
@@ -125,7 +125,7 @@ yaa.define('ui/server/providers', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/se
         [h('b', null, name), ' ', isFirst ? badge(t('host.provider.isFirst')) : null, fixed ? badge(t('host.fixed')) : null,
           h('p.hint', null, [entry.model_name, entry.preset || entry.api_url, entry.api_key && t('host.keyTail', { tail: entry.api_key.tail ?? '' })].filter(Boolean).join(' · '))],
         [trial.press, ...(fixed ? [] : [
-          isFirst ? null : small(t('host.provider.makeFirst'), name, () => store.change([{ path: ['server', 'default_provider'], value: name }]).catch((/** @type {Error} */ error) => { text(trial.note, error.message), trial.note.hidden = false })),
+          isFirst ? null : small(t('host.provider.makeFirst'), name, () => attempt(trial.note, () => store.change([{ path: ['server', 'default_provider'], value: name }]))),
           small(t('host.edit'), name, () => part.open(name)),
           small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.provider.removeHint'), () => store.change([
             { path: [...PATH, name], remove: true }, ...(settings.file?.server?.default_provider === name ? [{ path: ['server', 'default_provider'], remove: true }] : []),

@@ -1,6 +1,6 @@
 // Skills of the server: which are offered to sessions that say nothing else, and what is wrong with them.
 
-yaa.define('ui/server/skills', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], ({ h, text }, { t }, commands, { button }, { row, badge, problemLine, wordsOf }) => {
+yaa.define('ui/server/skills', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], ({ h }, { t }, commands, { button }, { row, badge, problemLine, attempt }) => {
   const PATH = ['session', 'config', 'yaa', 'skills_off']
   /** Instead of names: none is offered. */
   const ALL = '*'
@@ -9,13 +9,11 @@ yaa.define('ui/server/skills', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/d
   function part(store) {
     const list = h('ul.host-rows')
     const none = h('p.hint', null, t('host.skills.none'))
-    const wrong = h('ul.host-problems')
     const note = problemLine()
-    const el = h('div.host-part', null, h('p.hint', null, t('host.skills.lead')), list, none, note, wrong,
+    const el = h('div.host-part', null, h('p.hint', null, t('host.skills.lead')), list, none, note,
       h('div', null, button(t('host.skills.open'), () => commands.run('skills'))))
 
-    /** @param {any} settings */
-    function update(settings) {
+    function update() {
       const info = store.app.server.info() ?? {}
       const off = new Set(info.defaults?.config?.yaa?.skills_off ?? [])
       const skills = info.skills ?? []
@@ -25,21 +23,14 @@ yaa.define('ui/server/skills', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/d
       }))
       list.hidden = !skills.length
       none.hidden = skills.length > 0
-      wrong.replaceChildren(...(settings.problems?.skills ?? []).map((/** @type {string} */ one) => h('li', null, one)))
 
       /** @param {string} name @param {any} box */
       async function change(name, box) {
         const next = new Set(off.has(ALL) ? skills.map((/** @type {any} */ one) => one.name) : off)
         if (box.checked) next.delete(name)
         else next.add(name)
-        note.hidden = true
-        try {
-          await store.change([next.size ? { path: PATH, value: [...next] } : { path: PATH, remove: true }])
-        } catch (error) {
-          box.checked = !box.checked
-          text(note, wordsOf(error))
-          note.hidden = false
-        }
+        await attempt(note, () => store.change([next.size ? { path: PATH, value: [...next] } : { path: PATH, remove: true }]))
+        if (!note.hidden) box.checked = !box.checked
       }
     }
 
