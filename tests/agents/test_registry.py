@@ -207,6 +207,8 @@ class Folder(Case):
         self.assertIn("policy.shell", remark["message"])
         again = {"agent": "far", "config": {"agent": found}}
         self.assertEqual(self.agents.resolve_with_warnings(again), (found, []))
+        brought["limits"] = {"max_steps": 20}
+        self.assertEqual(self.agents.resolve(session)["limits"], {"max_steps": 20}, "no more")
         brought["limits"] = {"max_steps": None}
         self.assertEqual(self.agents.resolve(session)["limits"], {}, "no limit is more than one")
         brought |= {"policy": {str(n): "auto" for n in range(5000)}, "limits": {}}

@@ -174,6 +174,19 @@ test('what is not begun by itself', async (t) => {
   }
 })
 
+test('what is not yet kept as started does not run', async (t) => {
+  const ran = []
+  let kept = () => {}
+  given(t, plain({ run: ({ id }) => { ran.push(id) } }))
+  const found = runner({ saving: new Promise((resolve) => { kept = () => resolve(null) }) })
+  found.runner.onRest(rest(waiting(['c1', 'weather'])))
+  await settle()
+  assert.deepStrictEqual(ran, [])
+  kept()
+  await settle()
+  assert.deepStrictEqual(ran, ['c1'])
+})
+
 test('by a click it runs, also again', async (t) => {
   const ran = []
   given(t, plain({ run: ({ id }) => { ran.push(id) } }))

@@ -56,6 +56,13 @@ test('nothing is drawn outside of the picture, and nodes do not lie on each othe
   }
 })
 
+test('a note beside the last one is inside of the picture', () => {
+  const { width, shapes } = parse('sequenceDiagram\nA->>B: x\nNote right of B: words that are longer than a name')
+  const rects = shapes.filter(({ tag, kind }) => tag === 'rect' && kind === 'remark').map(({ attrs }) => attrs)
+  assert.equal(rects.length, 1)
+  for (const { x, width: w } of rects) assert.ok(x + w <= width, `${x} ${w} ${width}`)
+})
+
 test('shapes are of a few kinds, with numbers in their places, whatever the text says', () => {
   const evil = ['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '"><svg onload=alert(1)>', 'javascript:alert(1)', "'); DROP", '\u202e\u0000', '__proto__', 'constructor', '</style>', 'url(http://evil.test)', '&#x3c;']
   for (const one of evil) {

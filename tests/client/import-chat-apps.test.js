@@ -88,6 +88,15 @@ test('Claude.ai: blocks, attachments, results, and what was said before an edit'
   assert.deepStrictEqual(paths(two), [['user: q', 'assistant: a']])
 })
 
+test('a call after a result is in a message of its own', () => {
+  const [one, two] = ['1', '2'].map((n) => [
+    block('tool_use', { id: `t${n}`, name: `f${n}`, input: {} }), block('tool_result', { tool_use_id: `t${n}`, content: [{ type: 'text', text: n }] }),
+  ])
+  const chat_messages = [said('u1', 'human', NOBODY, [block('text', { text: 'q' })]), said('a1', 'assistant', 'u1', [...one, ...two])]
+  const { sessions } = open([{ ...CLAUDE[0], chat_messages }])
+  assert.deepStrictEqual(paths(sessions[0]), [['user: q', 'assistant: f1{}', 'tool: 1', 'assistant: f2{}', 'tool: 2']])
+})
+
 test('Open WebUI: the output of a run, or what an older one wrote into the text; pictures and files', () => {
   const { kind, sessions: [one] } = open(OPEN_WEBUI)
   const user = 'user: And? + data:image/png;base64,AA + <file name="n.txt">\nwords\n</file> + [b.pdf]'

@@ -35,6 +35,11 @@ test('formulas', () => {
   for (const [source, expected] of TABLE) assert.strictEqual(shown(source), expected, source)
 })
 
+test('columns of an array stand as they say', () => {
+  const [row] = parse('\\begin{array}{l|c r}a&b&c\\end{array}').children
+  assert.deepStrictEqual(row.children.map(({ attrs }) => attrs?.class), ['left', undefined, 'right'])
+})
+
 test('what is not known, or not whole, is no formula', () => {
   for (const source of UNKNOWN) assert.strictEqual(parse(source), null, source)
 })

@@ -124,6 +124,15 @@ class Files(unittest.TestCase):
             with self.subTest(path):
                 self.refused(path)
 
+    def test_folders_that_are_too_deep(self) -> None:
+        for depth, found in ((reading.MAX_DEPTH - 1, True), (reading.MAX_DEPTH, False)):
+            with self.subTest(depth=depth):
+                path = "/".join([*[f"d{depth}"] * depth, "a.md"])
+                self.write(path, "x")
+                there, left_out = files_of(self.folder)
+                self.assertEqual(path in [each.path for each in there], found)
+                self.assertEqual(len(left_out), 1 - found)
+
     def test_paths_that_lead_out(self) -> None:
         for path in ("", ".", "..", "../secret", "a/../../secret", "/etc/passwd", "a//b", "x\0"):
             with self.subTest(path):
