@@ -23,11 +23,15 @@ class AccidentalInput(walks.Both):
 
 
 class FromSessionToSession(AccidentalInput):
+    one_engine = True
+
     def check(self, browser: str) -> None:
         self.walk_served("session-list", browser)
 
 
 class SmallThings(AccidentalInput):
+    one_engine = True
+
     def check(self, browser: str) -> None:
         self.walk_served("small-things", browser)
 

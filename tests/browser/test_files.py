@@ -1,4 +1,4 @@
-"""The story of a folder that an agent works on, at real servers, in two browsers."""
+"""The story of a folder that an agent works on, at real servers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from . import walks
 from .folder_servers import FolderServers
 
 
-class Files(walks.Both):
+class Files(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             servers = FolderServers(stack)
             self.walk("files", browser, {"url": servers.url}, servers.asks, expected=may_fail)
 
 
-class ReviewBar(walks.Both):
+class ReviewBar(walks.OneEngine):
     """What a run left in a copy is said over the field."""
 
     def check(self, browser: str) -> None:

@@ -1,4 +1,4 @@
-"""What is drawn beside the conversation while a run goes on, in two browsers."""
+"""What is drawn beside the conversation while a run goes on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class LiveUpdates(walks.Both):
+class LiveUpdates(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))

@@ -1,4 +1,4 @@
-"""A long run that can be followed at a glance, in two browsers."""
+"""A long run that can be followed at a glance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from . import test_accidental_input
 
 
 class LongRun(test_accidental_input.AccidentalInput):
+    one_engine = True
+
     def check(self, browser: str) -> None:
         self.walk_served("long-run", browser)
 

@@ -100,7 +100,7 @@ class FromDisk(Served):
 
 
 class ByName(Served):
-    place = "name"
+    place, one_engine = "name", True
 
 
 class FirstUse(walks.Both):

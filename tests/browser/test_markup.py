@@ -8,7 +8,7 @@ from . import test_parallel_runs
 
 
 class Markup(test_parallel_runs.ParallelRuns):
-    name = "markup"
+    name, one_engine = "markup", True
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A saved page with a picture and a citation, opened from the disk in two browsers."""
+"""A saved page with a picture and a citation, opened from the disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import walks
 from .test_citations import CitingModel, search_service
 
 
-class SavedPage(walks.Both):
+class SavedPage(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             model = CitingModel(stack)

@@ -9,7 +9,7 @@ from . import walks
 from .folder_servers import FolderServers
 
 
-class SharedFiles(walks.Both):
+class SharedFiles(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             servers = FolderServers(stack)
