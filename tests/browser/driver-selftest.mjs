@@ -37,6 +37,20 @@ await main(async (walk, job) => {
     ].map((text) => /image-alt|color-contrast/.exec(text)?.[0] ?? text);
     if (told.join() !== ",image-alt,,color-contrast,") throw new Error(told.join("\n"));
   });
+  await walk.step("what is waited for is seen, with no frame drawn for it", async (page) => {
+    await page.evaluate(() => {
+      const draw = globalThis.requestAnimationFrame;
+      globalThis.drawn = 0;
+      globalThis.requestAnimationFrame = (does) => (globalThis.drawn += 1, draw(does));
+    });
+    const drawn = [];
+    for (const [later, look] of [[() => (globalThis.isThere = true), () => globalThis.isThere], [() => document.body.append("There"), () => document.body.innerText.includes("There")]]) {
+      await page.evaluate(`setTimeout(${later}, 300)`);
+      await page.waitForFunction(look);
+      drawn.push(await page.evaluate(() => globalThis.drawn));
+    }
+    return { drawn };
+  });
   await walk.step("a press lands where it is aimed, or nowhere", async (page) => {
     const told = async (does) => {
       const failed = await does().then(() => "", ({ message }) => message);

@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { hover, press } from "./press.mjs";
+import "./wait.mjs";
 
 /** What the test says: jobs, and the answers to what their walks ask for. */
 export const input = createInterface({ input: process.stdin });
@@ -92,7 +93,7 @@ class Walk {
   /** A fresh tab, watched from its first moment. */
   async newPage() {
     const opened = await this.context.newPage();
-    const page = (this.page = this.job.aimed ? withAim(opened) : opened);
+    const page = (this.page = withAim(opened));
     page.setDefaultTimeout(PATIENCE_MS);
     page.on("console", (message) => {
       if (message.type() === "error") this.#complain(`${message.text()} ${message.location()?.url ?? ""}`);
@@ -117,7 +118,7 @@ class Walk {
         if (usable) globalThis.typableMs = performance.now();
         else requestAnimationFrame(look);
       };
-      requestAnimationFrame(look);
+      if (globalThis === top) requestAnimationFrame(look);
     });
     // Over plain HTTP to another machine a link asks before it signs in: the walks there are about other things.
     if (this.job.url?.startsWith("http://yaa.test")) {
@@ -143,8 +144,8 @@ class Walk {
     } catch (error) {
       await this.shot(`failed-${name}`).catch(() => {});
       const text = await this.page.evaluate(words).catch(() => "(the page is gone)");
-      const [, place] = /([\w-]+\.mjs(?:\?\d+)?:\d+)/.exec(String(error?.stack).replace(/^.*driver\.mjs.*$/gm, "")) ?? [];
-      throw new Error(`step "${name}"${place ? ` at ${place}` : ""}: ${error?.message ?? error}\nthe page says: ${text.slice(0, 1500)}`);
+      const [, place] = /([\w-]+\.mjs(?:\?\d+)?:\d+)/.exec(String(error?.stack).replace(/^.*(?:driver|press|wait)\.mjs.*$/gm, "")) ?? [];
+      throw new Error(`step "${name}"${place ? ` at ${place}` : ""}: ${error?.message ?? error}${error?.cause ? ` (${error.cause.message})` : ""}\nthe page says: ${text.slice(0, 1500)}`);
     }
   }
 
@@ -176,7 +177,7 @@ class Walk {
   /** A picture for people, in the folder of the job: of what went wrong, and where they are asked for, of Chromium; Firefox takes some seconds for each. */
   async shot(name) {
     await this.rest();
-    const isShot = this.job.browser === "chromium" && (this.job.shoots || !this.job.aimed);
+    const isShot = this.job.browser === "chromium" && this.job.shoots;
     if (!isShot && !name.startsWith("failed")) return;
     const path = join(this.job.shots, `${this.job.label}-${name}.png`);
     await this.page.screenshot({ path });
@@ -198,25 +199,7 @@ class Walk {
 
   /** Presses the first visible button (or what the selector names) that says these words. */
   async press(words, selector = "button") {
-    if (this.job.aimed) return press(this.page, { css: selector, words });
-    const handle = await this.page.waitForFunction(
-      async (css, wanted) => {
-        const found = [...document.querySelectorAll(css)].find((el) => {
-          const said = `${el.innerText} ${el.getAttribute("aria-label") ?? ""}`;
-          return el.getClientRects().length && !el.disabled && said.includes(wanted);
-        });
-        if (!found) return null;
-        const place = () => JSON.stringify(found.getBoundingClientRect());
-        found.scrollIntoView({ block: "nearest" });
-        const before = place();
-        await new Promise((resolve) => setTimeout(resolve, 40));
-        return place() === before && found;
-      },
-      {},
-      selector,
-      words,
-    );
-    return handle.asElement().click();
+    return press(this.page, { css: selector, words });
   }
 
   /** Holds files over an element until the page takes them, then lets go; each is [name, text, whether the text is base64]. */
@@ -262,7 +245,7 @@ class Walk {
   async send(words) {
     await this.page.click(COMPOSER);
     await this.type(words);
-    if (this.job.aimed) await this.page.evaluate((css) => document.querySelectorAll(css).forEach((one) => { one.isBeforeSend = true; }), ANSWERS);
+    await this.page.evaluate((css) => document.querySelectorAll(css).forEach((one) => { one.isBeforeSend = true; }), ANSWERS);
     await this.page.keyboard.press("Enter");
   }
 

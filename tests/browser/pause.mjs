@@ -34,11 +34,8 @@ await main(async (walk, job) => {
   });
   const config = () => page.evaluate(() => yaa.use("ui/commands").context().app.current.session.config);
   const open = async (mode) => {
-    await page.evaluate((value) => {
-      history.replaceState(null, "", location.pathname);
-      sessionStorage.setItem("network", value);
-    }, mode);
-    await page.reload();
+    const address = await page.evaluate((value) => (sessionStorage.setItem("network", value), location.origin + location.pathname), mode);
+    await page.goto(address);
     await page.waitForSelector("form.composer textarea", { visible: true });
   };
 

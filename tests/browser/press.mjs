@@ -12,9 +12,9 @@ const MISSES = 3;
 
 /**
  * In the page: waits until the wanted element can be pressed, makes ready to judge the press, and answers the place.
- * `globalThis.walkAim` says what is in the way, and what the press landed on.
+ * `globalThis.walkAim` says what is in the way, and what the press landed on. `offset`: from the element's corner, not its middle.
  */
-async function take(element, css, words) {
+async function take(element, css, words, offset) {
   const aim = (globalThis.walkAim = { end: globalThis.walkAim?.end });
   aim.end?.();
   const name = (one) => (one?.cloneNode ? `${one.cloneNode(false).outerHTML ?? one.nodeName} "${(one.textContent ?? "").trim().slice(0, 60)}"` : "nothing of this page");
@@ -38,7 +38,9 @@ async function take(element, css, words) {
     await frame();
     if (place() !== before) return "it moves";
     const { left, top, right, bottom } = [...wanted.getClientRects()].find((box) => box.width >= 1 && box.height >= 1) ?? wanted.getBoundingClientRect();
-    const [x, y] = [(Math.max(left, 0) + Math.min(right, innerWidth)) / 2, (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2];
+    const [x, y] = offset
+      ? [left + offset.x, top + offset.y]
+      : [(Math.max(left, 0) + Math.min(right, innerWidth)) / 2, (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2];
     const over = wanted.getRootNode().elementFromPoint(x, y);
     if (isWanted(over)) return { x, y };
     wanted.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
@@ -68,10 +70,10 @@ async function take(element, css, words) {
   return at;
 }
 
-/** Waits for the place of what is wanted: `wanted` is {element} or {css}, and {words} that it says. */
-async function find(page, { element = null, css = "", words = null }) {
+/** Waits for the place of what is wanted: `wanted` is {element} or {css}, {words} that it says, and an {offset} in it. */
+async function find(page, { element = null, css = "", words = null, offset = null }) {
   try {
-    const place = await page.waitForFunction(take, {}, element, css, words);
+    const place = await page.waitForFunction(take, {}, element, css, words, offset);
     return await place.jsonValue();
   } catch (error) {
     if (error?.name !== "TimeoutError") throw error;
@@ -80,11 +82,11 @@ async function find(page, { element = null, css = "", words = null }) {
   }
 }
 
-/** Presses it. `options` are those of the mouse: count, delay, button. */
-export async function press(page, wanted, options = {}) {
+/** Presses it. `options` are those of the mouse: count, delay, button; and `offset`. */
+export async function press(page, wanted, { offset, ...options } = {}) {
   const others = [];
   while (others.length < MISSES) {
-    const { x, y } = await find(page, wanted);
+    const { x, y } = await find(page, { ...wanted, offset });
     await page.mouse.click(x, y, options);
     // A press may bring another page, which knows of no aim.
     const other = await page.evaluate(() => (globalThis.walkAim?.end?.(), globalThis.walkAim ? globalThis.walkAim.other ?? "nothing of this page" : "")).catch(() => "");

@@ -20,7 +20,9 @@ class Driver(walks.Both):
         named = [f"{step} {page}" for page in pages for step in steps]
         found = "what is wrong for some is found, in parts that were clean before too"
         lands = "a press lands where it is aimed, or nowhere"
-        self.assertEqual(list(walked.steps), [*named, found, lands, "what others left"])
+        seen = "what is waited for is seen, with no frame drawn for it"
+        self.assertEqual(list(walked.steps), [*named, found, seen, lands, "what others left"])
+        self.assertEqual(walked.steps[seen]["drawn"], [0, 0])
         self.check_presses(browser, walked.steps[lands]["told"])
         for page in pages:
             self.assertGreater(walked.steps[f"open {page}"]["typable_ms"], 0)

@@ -34,27 +34,10 @@ OWN = ("flags", "prefs", "insecure", "forbidden", "alone")  # of a browser that 
 WATCHES = re.compile(r'"(request|response)"|waitForRe[qs]|RequestInterception')
 
 PAGE = tools.ROOT / "client" / "index.html"
-# Walks without the service worker, which takes all files as it is installed: 2 s of CPU each time.
-WITHOUT_WORKER = frozenset(("approvals.mjs", "branches.mjs", "typed-answer.mjs"))
-# Walks whose presses are judged (press.mjs), by the browser in which they were played with it; the
-# others press as before until they are played and named here.
-AIMED = {
-    "chromium": {
-        "accidental-input",
-        "approvals",
-        "branches",
-        "client-tools",
-        "driver-selftest",
-        "inspector",
-        "main-flow",
-        "modes",
-        "session-list",
-        "storage-forbidden",
-        "typed-answer",
-        "voice",
-    },
-    "firefox": {"driver-selftest", "drafts", "first-use", "main-flow", "other-tabs"},
-}
+# Walks with the service worker, which takes all files as it is installed: 2 s of CPU each time.
+WITH_WORKER = frozenset(
+    ("bad-line", "bad-line-walk", "history", "installed-page", "main-flow", "page", "sign-in")
+)
 PICTURES = "TESTS_PICTURES"  # set: a picture is taken of each place that a walk names
 
 NEEDED = (tools.package("puppeteer-core"), tools.package("axe-core"))
@@ -136,8 +119,7 @@ def walk(
     text = file.read_text() if file.exists() else ""
     requests = bool(WATCHES.search(text))
     whole |= {"requests": requests, "shoots": PICTURES in os.environ}
-    whole["aimed"] = file.stem in AIMED[browser]
-    whole["worker"] = script not in WITHOUT_WORKER
+    whole["worker"] = file.stem in WITH_WORKER
     if any(whole.get(key) for key in OWN):
         host = Host()
         try:
