@@ -30,8 +30,11 @@ def main() -> None:
     tree.clean()
     everything, sizes = sites.of_tree(tree.root)
     if options.like:
-        known = {row["id"]: trial.seen_in(row) for row in trial.rows(options.like)}
+        rows = trial.rows(options.like)
+        known = {row["id"]: trial.seen_in(row) or tuple(row["tried"]) for row in rows}
+        places = {name: at for at, name in enumerate(known)}
         chosen = [site for site in everything if site.id in known]
+        chosen.sort(key=lambda site: places[site.id])
     else:
         known = {}
         chosen = sites.choose(everything, sizes, options.count, options.seed)

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..tooling import command, tools, turns
+from ..tooling import command, patience, tools, turns
 from ..tooling.groups import Group
 from .mapped import MAPPED
 from .sites import PROBE, Site
@@ -363,7 +363,7 @@ def attempt(
         return None
     with _written(tree, trial):
         for batch in batches(tests):
-            limit_s = 30 + 8 * sum(row["seconds"] for row in batch)
+            limit_s = patience.seconds(30 + 8 * sum(row["seconds"] for row in batch))
             ran = tree.run([row["tests"] for row in batch], limit_s)
             found["tried"] = [*found["tried"], *(row["tests"] for row in batch)]
             found["cpu_s"] += ran.cpu_s
