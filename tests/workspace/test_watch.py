@@ -53,6 +53,18 @@ class Watches(Case):
         assert found
         self.assertEqual(found.names, {("e",): {"b"}})
 
+    def test_a_folder_that_is_dropped_says_nothing(self) -> None:
+        write(self.files, {"d/b": ""})
+        self.watch.add(self.top, ())
+        below = os.open(self.files / "d", FOLDER)
+        self.addCleanup(os.close, below)
+        self.watch.add(below, ("d",))
+        self.watch.drop(("d",))
+        write(self.files, {"d/c": ""})
+        found = self.watch.changes()
+        assert found
+        self.assertEqual(found.names, {})
+
     def test_lost_events_mean_a_whole_scan(self) -> None:
         self.watch.add(self.top, ())
         most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
