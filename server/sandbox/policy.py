@@ -55,6 +55,8 @@ MOST_LINKS = 100  # on the way to the interpreter: against a circle of them
 PROXY_PORT = 3128  # of netproxy.py, in the call's own network, where no other port is in use
 PROXY_BACKLOG = 64  # connections that wait to be accepted
 
+PRELOAD = b"preload"  # to the zygote: import what tools need; else the name of a network
+
 
 @dataclass(frozen=True)
 class Mount:

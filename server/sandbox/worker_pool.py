@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..runtime import programs
 from ..runtime.start_folder import NEUTRAL
-from .policy import SandboxPolicy
+from .policy import PRELOAD, SandboxPolicy
 
 PACKAGE = __package__ or "server.sandbox"
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,6 @@ WAITING = 3  # workers; after a call took one, the next is ready in 6 ms
 STOP_S = 5.0
 NO_WORKER = "the sandbox's workers do not start"
 WATCHES = " watches"  # behind a network: the worker may use inotify
-PRELOAD = b"preload"  # to the zygote: import what tools need; else the name of a network
 
 
 class WorkerPool:

@@ -22,9 +22,8 @@ from dataclasses import replace
 
 from . import seccomp, syscalls, worker
 from .network_policy import NETWORKS
-from .policy import SandboxPolicy
+from .policy import PRELOAD, SandboxPolicy
 from .supervisor import ENDING_S, stat_of
-from .worker_pool import PRELOAD
 
 TITLE = b"yaa: tools"
 # What tools import: loaded here once (50 ms), on request, and not in every call. The proof of the

@@ -95,6 +95,14 @@ class Dying(WorkerPool):
         return worker
 
 
+class Zygote(unittest.TestCase):
+    def test_it_starts_without_what_only_the_server_needs(self) -> None:
+        """An event loop takes half as long to load as all the rest of it."""
+        code = "import sys, server.sandbox.zygote; print({'asyncio', 'ssl'} & sys.modules.keys())"
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+        self.assertEqual(done.stdout, b"set()\n", done.stderr)
+
+
 class Workers(Sandboxed):
     async def test_each_call_has_a_worker_of_its_own(self) -> None:
         await self.shell("echo x > /tmp/left; echo y > /dev/shm/left; sleep 60 &")

@@ -1,13 +1,15 @@
 """Starts of `python3 -m server` that need no new interpreter: a process with its modules forks.
 
-Loading the server takes three quarters of the processor time of a start. In a module of tests with
+Loading the server takes three quarters of the processor time of a start. In modules of tests with
 `setUpModule = forks.use` one process loads it, and each start is a fork of it with streams,
 variables and a folder of its own, which then runs `server/__main__.py`. A command that is not this
-one, or whose variables the interpreter reads itself, is started as ever.
+one, or whose variables the interpreter reads itself, is started as ever. All modules that one
+process runs share the one that forks.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import io
@@ -42,15 +44,25 @@ LOADED = ("app", "cli.commands", "cli.serve", "cli.live_config", "__main__")
 def use() -> None:
     """Fork what can be forked until the end of the module of tests that runs now."""
     if sys.platform == "linux":
-        _servers.append(_Server())
-        unittest.addModuleCleanup(lambda: _servers.pop().close())
+        if not _shared:
+            _shared.append(Server())
+            atexit.register(_shared[0].close)
+        use_server(_shared[0])
+
+
+def use_server(server: Server) -> None:
+    """Fork from this one until the end of the module of tests that runs now."""
+    _servers.append(server)
+    unittest.addModuleCleanup(_servers.remove, server)
 
 
 def can_fork(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> bool:
     """Tell whether a command starts the server of this checkout in an interpreter like ours."""
     like_ours = any([*command][: len(flags) + 3] == _begin(flags) for flags in FLAGS)
     finds_it = cwd == tools.ROOT or env.get("PYTHONPATH") == str(tools.ROOT)
-    return like_ours and finds_it and _of_python(os.environ) == _of_python(env) and bool(_servers)
+    if not (like_ours and finds_it and _servers):
+        return False
+    return _servers[-1].of_python == _of_python(env)
 
 
 def _of_python(env: Mapping[str, str]) -> dict[str, str]:
@@ -91,6 +103,7 @@ class Fork:
         about: dict[str, Any] = {"command": self.args, "env": dict(env), "cwd": str(cwd)}
         about["new_session"] = new_session
         theirs = [give, out, err, status]
+        sys.audit("os.fork")  # suite.py notes who starts programs
         try:
             self.pid = _servers[-1].ask(about, theirs)
         finally:
@@ -193,13 +206,15 @@ def run(
 
 # -- the process that forks -----------------------------------------------------------------------
 
-_servers: list[_Server] = []  # of the module of tests that runs now
+_shared: list[Server] = []  # none or one
+_servers: list[Server] = []  # of the module of tests that runs now
 
 
-class _Server:
+class Server:
     """Our end of the process that forks. It ends when this one does."""
 
     def __init__(self) -> None:
+        self.of_python = _of_python(os.environ)
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for each in (self._ours, theirs):
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, REQUEST_BYTES)
@@ -299,4 +314,20 @@ def _become(about: dict[str, Any], descriptors: list[int]) -> None:
             setattr(sys, name, io.TextIOWrapper(raw, write_through=True))
     sys.orig_argv = [*command]
     sys.argv = ["-m", *command[at + 2 :]]
-    runpy.run_module("server", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("server", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int):
+            raise
+        _leave(end.code)
+
+
+def _leave(code: int) -> None:
+    """End as an interpreter does, but for taking apart what was loaded before the fork, which
+    copies its pages: a quarter of the processor time of a short command."""
+    vars(threading)["_shutdown"]()
+    atexit._run_exitfuncs()
+    gc.collect()  # warns of what was left open
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

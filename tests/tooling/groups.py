@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import itertools
 import os
+import re
 from pathlib import Path
 
 # By the version of control groups: where they are mounted, and the file that counts.
@@ -17,6 +18,7 @@ MOUNTS = {
     2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
 }
 FILES = {1: "cpuacct.usage", 2: "cpu.stat"}
+NAME = r"tests-\d+-\d+"
 ENTER = '{ echo $$ > "$0"; } 2> /dev/null; exec "$@"'
 _numbers = itertools.count(1)
 _left: set[Path] = set()
@@ -51,10 +53,7 @@ class Group:
         """What its processes took so far."""
         if self._folder is None:
             return 0.0
-        text = (self._folder / FILES[self._version]).read_text()
-        if self._version == 1:
-            return int(text) / 1e9
-        return int(text.partition("usage_usec ")[2].split()[0]) / 1e6
+        return _taken_s(self._version, self._folder)
 
     def close(self) -> None:
         """Remove it; processes that are left in it go to the group above."""
@@ -67,6 +66,21 @@ class Group:
                     above.write_text(pid)
         _left.add(self._folder)
         _remove()
+
+
+def around_s() -> float:
+    """Processor time of the group that this process was started in; 0.0 without one."""
+    for version, folder in _own():
+        if re.fullmatch(NAME, folder.name):
+            return _taken_s(version, folder)
+    return 0.0
+
+
+def _taken_s(version: int, folder: Path) -> float:
+    text = (folder / FILES[version]).read_text()
+    if version == 1:
+        return int(text) / 1e9
+    return int(text.partition("usage_usec ")[2].split()[0]) / 1e6
 
 
 @atexit.register

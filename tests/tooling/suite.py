@@ -3,7 +3,8 @@
 A child of the test command, so that a crash or a hang is one module's failure: each test is named
 as it begins (after `BEGINS`), and each module's result is written as it ends, a line of JSON:
 `{"module", "passed", "failures": [text], "skips": [[name, why]], "cpu_s", "starts"}`. A failure's
-text is the name of the test and the first lines of its error; `starts` is the first program that it
+text is the name of the test and the first lines of its error; `cpu_s` counts all that ran meanwhile
+in the control group of this process, if it has one; `starts` is the first program that the module
 started, or "". Beyond what unittest counts, a module fails when something it left behind raises
 later, where nobody could catch it: a socket that was never closed, a task that was never awaited.
 """
@@ -26,6 +27,8 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from . import groups
 
 BEGINS = "\x1e"
 STARTS = frozenset(
@@ -113,7 +116,7 @@ def run_module(name: str, wanted: re.Pattern[str] | None = None) -> dict[str, An
     """Runs its tests, or the wanted ones of them, and prints a line; what the result file says."""
     result = Result()
     sys.unraisablehook = result.catch_unraisable
-    started, before = time.monotonic(), cpu_s()
+    started, before, around = time.monotonic(), cpu_s(), groups.around_s()
     of_children = cpu_s(resource.RUSAGE_CHILDREN)
     _started.clear()
     folder = Path.cwd()
@@ -126,7 +129,7 @@ def run_module(name: str, wanted: re.Pattern[str] | None = None) -> dict[str, An
         os.chdir(folder)
     if result.unraisable:
         result.names.append(f"{name} left something behind: {result.unraisable[0]}")
-    spent = cpu_s() - before
+    spent = max(cpu_s() - before, groups.around_s() - around)
     if not _started and cpu_s(resource.RUSAGE_CHILDREN) > of_children:
         _started.append("a child")  # of multiprocessing, which audits nothing
     if result.testsRun or result.names or result.skipped:

@@ -24,6 +24,7 @@ faulthandler.enable()
 def the_place(): threading.Event().wait()
 the_place()
 """
+TOLD = "from tests.tooling import groups; print(groups.around_s())"
 BUSY = "import time\nwhile time.process_time() < 0.3: pass"
 
 
@@ -60,6 +61,8 @@ class CommandTest(unittest.TestCase):
         _, child = run(below)
         self.assertEqual(child.problem(), "")
         self.assertGreater(child.cpu_s, 0.3)
+        said, _ = run(below.replace("os._exit(0)", TOLD))
+        self.assertGreater(float(said[-1]), 0.3, "as a suite says it of each module")
 
     def test_silence_is_a_hang_and_tells_where(self) -> None:
         said, child = run(STACKS, 1)

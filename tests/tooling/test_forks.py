@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from . import forks, tools
+from . import forks, suite, tools
 from .patience import seconds
 
 setUpModule = forks.use
@@ -72,9 +72,17 @@ class Fork(unittest.TestCase):
             self.assertEqual(process.returncode, -signal.SIGKILL, number)
         os.environ["YAA_PORT"] = "x"  # of this one, when the process that forks began
         self.addCleanup(os.environ.pop, "YAA_PORT")
-        forks.use()
+        server = forks.Server()
+        unittest.addModuleCleanup(server.close)
+        forks.use_server(server)
         done = forks.run([*SERVER, "--check"], self.env, timeout=seconds(30))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_suite_hears_that_a_program_is_started(self) -> None:
+        heard: list[str] = []
+        sys.addaudithook(lambda event, _: heard.append(event) if event in suite.STARTS else None)
+        forks.run([*SERVER, "--help"], self.env, timeout=seconds(30))
+        self.assertEqual(heard, ["os.fork"])
 
     def test_it_is_waited_for_and_ended_by_signals(self) -> None:
         for number in (signal.SIGKILL, signal.SIGTERM):
