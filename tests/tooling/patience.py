@@ -14,15 +14,23 @@ from types import TracebackType
 STEPS = 2_000_000
 USUAL_S = 0.05  # of these steps, on an idle machine: long enough to be interrupted on a busy one
 LOOK_S = 5.0
+_seen: list[tuple[float, float]] = []  # when it was last measured, and what came of it
 
 
 def slowness() -> float:
-    """How many times longer work takes now than on an idle machine; never below 1."""
+    """How many times longer work takes than on an idle machine; never below 1.
+
+    It is measured anew when LOOK_S have passed.
+    """
     began = time.monotonic()
+    if _seen and began < _seen[-1][0] + LOOK_S:
+        return _seen[-1][1]
     total = 0
     for number in range(STEPS):
         total += number
-    return max(1.0, (time.monotonic() - began) / USUAL_S)
+    ended = time.monotonic()
+    _seen[:] = [(ended, max(1.0, (ended - began) / USUAL_S))]
+    return _seen[-1][1]
 
 
 def seconds(idle_s: float) -> float:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 import unittest
 
-from .patience import Allowance, Watch, seconds, slowness
+from . import budget
+from .patience import USUAL_S, Allowance, Watch, seconds, slowness
 
 LONG_S = 600.0
 
@@ -34,6 +36,13 @@ class PatienceTest(unittest.TestCase):
     def test_work_never_takes_less_than_usual(self) -> None:
         self.assertGreaterEqual(slowness(), 1)
         self.assertGreaterEqual(seconds(3), 3)
+
+    def test_many_limits_cost_little(self) -> None:
+        once_s = budget.dearness() * USUAL_S
+        began = time.thread_time()
+        for _ in range(50):
+            seconds(3)
+        self.assertLess(time.thread_time() - began, 10 * once_s)
 
     def test_what_is_late_is_found(self) -> None:
         late = threading.Event()
