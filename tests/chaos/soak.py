@@ -170,9 +170,8 @@ class Soak:
 
     def _doomed(self) -> Child:
         peer, size = self.peer, self.size
-        command = [sys.executable, "-m", "tests.chaos.soak", "--doomed", peer.url, peer.key]
-        command += [str(size.each), size.endless]
-        return Child(command)
+        about = json.dumps([peer.url, peer.key, size.each, size.endless])
+        return Child([sys.executable, "-m", "tests.chaos.soak", "--doomed", about])
 
     def settled(self, before: Held) -> Held:
         """What it has when all is over: the same, after a moment."""
@@ -222,8 +221,7 @@ async def doomed(url: str, key: str, count: int, order: str) -> None:
 def main() -> int:
     options = _options()
     if options.doomed:
-        url, key, count, order = options.doomed
-        asyncio.run(doomed(url, key, int(count), order))
+        asyncio.run(doomed(*options.doomed))
         return 0
     size = TINY if options.tiny else sized(options.streams, options.seconds)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -258,7 +256,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--tiny", action="store_true", help="only show that it runs")
-    parser.add_argument("--doomed", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--doomed", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
