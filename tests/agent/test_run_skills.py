@@ -20,6 +20,7 @@ from server.skills.catalog import SkillCatalog
 from server.tools.execution_claims import Claims, Locks
 from server.tools.toolbox import Toolbox
 
+from .. import proofs
 from ..fakes import DEFAULTS, Ids, ScriptedModel
 
 TOOL = """from yaa import tool
@@ -53,7 +54,9 @@ class Server:
         self.toolbox = Toolbox(self.config)
 
     async def __aenter__(self) -> Server:
-        await self.toolbox.open()
+        sandbox = self.config.server["sandbox"]
+        await self.toolbox.open(proof=proofs.known(sandbox))
+        proofs.keep(sandbox, self.toolbox.proof)
         await self.toolbox.load_owner_tools()
         limits = self.config.server["limits"]
         claims = Claims(self.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])

@@ -18,6 +18,7 @@ from server.session.workspace_stand import stand_of
 from server.tools.execution_claims import Claims, Locks
 from server.tools.toolbox import Toolbox
 
+from .. import proofs
 from ..fakes import DEFAULTS, Ids, ScriptedModel, answer, user
 from .test_run_workspace import turns
 
@@ -53,7 +54,9 @@ class Server:
         self.starts = 0
 
     async def open(self) -> Server:
-        await self.toolbox.open()
+        sandbox = self.config.server["sandbox"]
+        await self.toolbox.open(proof=proofs.known(sandbox))
+        proofs.keep(sandbox, self.toolbox.proof)
         self.restart()
         return self
 

@@ -22,6 +22,7 @@ from server.http.client import Client
 from server.http.listener import BaseServer, ServerLimits
 from server.schema.validate import validate
 
+from .. import proofs
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse
 from ..tooling.api import Api
@@ -49,8 +50,10 @@ class Case(unittest.IsolatedAsyncioTestCase):
         server |= {"discover": False, "api_keys": keys or [KEY]}
         for name, value in settings.items():
             server[name] = {**server[name], **value} if isinstance(value, dict) else value
-        self.app = App(Config(server, DEFAULTS["session"], Path(home)), {})
+        proof = proofs.known(server["sandbox"])
+        self.app = App(Config(server, DEFAULTS["session"], Path(home)), {}, proof=proof)
         await self.app.open()
+        proofs.keep(server["sandbox"], self.app.toolbox.proof)
         self.addAsyncCleanup(self.app.close)
         table = routes(self.app, Keys(server["api_keys"]))
         listener = BaseServer(table, ServerLimits.of(server["limits"]))

@@ -22,6 +22,7 @@ from server.http.listener import BaseServer, ServerLimits
 from server.sandbox.process import GIT
 from server.tools.python_packages import registration
 
+from .. import proofs
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse
 from ..tooling.api import Api
@@ -183,8 +184,10 @@ class Case(unittest.IsolatedAsyncioTestCase):
         server["sandbox"] |= {"require": "none"}
         for name, value in settings.items():
             server[name] = {**server[name], **value} if isinstance(value, dict) else value
-        self.app = App(Config(server, DEFAULTS["session"], self.home), {})
+        proof = proofs.known(server["sandbox"])
+        self.app = App(Config(server, DEFAULTS["session"], self.home), {}, proof=proof)
         await self.app.open()
+        proofs.keep(server["sandbox"], self.app.toolbox.proof)
         self.addAsyncCleanup(self.app.close)
         listener = BaseServer(
             routes(self.app, Keys(server["api_keys"])), ServerLimits.of(server["limits"])

@@ -10,6 +10,8 @@ from typing import Any
 from server.tools.base import Tool
 from server.tools.toolbox import Toolbox
 
+from .. import proofs
+from ..fakes import DEFAULTS
 from ..tooling.tools import ROOT
 from .test_toolbox import Case
 
@@ -19,7 +21,9 @@ FILE = ROOT / "docs" / "examples" / "demo_tools.py"
 class Examples(Case):
     async def asyncSetUp(self) -> None:
         self.box: Toolbox = self.toolbox()
-        await self.box.open()
+        sandbox = DEFAULTS["server"]["sandbox"]
+        await self.box.open(proof=proofs.known(sandbox))
+        proofs.keep(sandbox, self.box.proof)
         self.addAsyncCleanup(self.box.close)
         self.found = await self.box.load(FILE)
 

@@ -20,6 +20,7 @@ from server.sandbox.environments import Environment, package_folders
 from server.telemetry import log
 from server.tools.toolbox import Toolbox
 
+from .. import proofs
 from ..fakes import DEFAULTS
 from ..sandbox.test_battery import reachable_python
 from ..tooling.tools import ROOT
@@ -118,7 +119,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         server["sandbox"]["require"] = "none"
         server["tools"] = tools
         toolbox = Toolbox(Config(server, DEFAULTS["session"], self.home))
-        await toolbox.open(tier)
+        await toolbox.open(tier, proofs.known(server["sandbox"], tier))
+        proofs.keep(server["sandbox"], toolbox.proof, tier)
         self.addAsyncCleanup(toolbox.close)
         await toolbox.load_owner_tools()
         return toolbox

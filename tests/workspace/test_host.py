@@ -26,6 +26,7 @@ from server.workspace.errors import WorkspaceError
 from server.workspace.folders import Folders
 from server.workspace.host import Workspaces
 
+from .. import proofs
 from ..fakes import DEFAULTS
 from ..sandbox import battery
 
@@ -75,7 +76,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
             for name in ("workspaces", "workspace_state", "objects"):
                 (self.home / name).mkdir(exist_ok=True)
                 (self.home / name).chmod(0o711)
-            await self.runner.open(SANDBOX, tier)
+            await self.runner.open(SANDBOX, tier, proofs.known(SANDBOX, tier))
+            proofs.keep(SANDBOX, self.runner.sandbox, tier)
             if self.runner.tier != tier:
                 self.runner.close()
                 self.skipTest(str(self.runner.sandbox["tried"]))
