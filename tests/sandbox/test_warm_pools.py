@@ -67,6 +67,7 @@ async def until(is_so: Callable[[], object]) -> bool:
 class Warm(test_runner.Case):
     async def opened(self, idle_s: float) -> WorkerPool:
         """The pool of a runner as a server has it when it has started."""
+        self.others = {*supervisor.descendants(os.getpid())}
         await self.runner.open({**OPTIONS, "idle_s": idle_s})
         self.addCleanup(self.runner.close)
         if self.runner.pool is None:
@@ -78,7 +79,7 @@ class Warm(test_runner.Case):
         self.assertEqual((await self.shell(f"echo {word}")).result["output"], f"{word}\n")
 
     async def gone(self) -> None:
-        self.assertTrue(await until(lambda: not supervisor.descendants(os.getpid())))
+        self.assertTrue(await until(lambda: self.others >= {*supervisor.descendants(os.getpid())}))
 
     async def test_none_is_left_of_the_proof(self) -> None:
         pool = await self.opened(LONG_S)
@@ -115,7 +116,7 @@ class Warm(test_runner.Case):
         offers = (asyncio.to_thread(self.runner.prepare, [None]) for _ in range(8))
         await asyncio.gather(*offers)
         await self.echo("a")
-        zygotes = [pid for pid in below(os.getpid()) if lives(pid, me())]
+        zygotes = [pid for pid in {*below(os.getpid())} - self.others if lives(pid, me())]
         self.assertEqual(zygotes, [pool.pid])
 
     async def test_an_offer_of_other_tools_starts_nothing(self) -> None:

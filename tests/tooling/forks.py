@@ -1,10 +1,10 @@
 """Starts of `python3 -m server` that need no new interpreter: a process with its modules forks.
+So does the model server of the tests.
 
-Loading the server takes three quarters of the processor time of a start. In modules of tests with
-`setUpModule = forks.use` one process loads it, and each start is a fork of it with streams,
-variables and a folder of its own, which then runs `server/__main__.py`. A command that is not this
-one, or whose variables the interpreter reads itself, is started as ever. All modules that one
-process runs share the one that forks.
+Loading the server takes three quarters of the processor time of a start. In a suite, and in modules
+of tests with `setUpModule = forks.use`, one process loads it, and each start is a fork of it with
+streams, variables and a folder of its own, which then runs `server/__main__.py`. A command that is
+not this one, or whose variables the interpreter reads itself, is started as ever: `-u` asks for it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import time
 import unittest
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,16 +40,20 @@ READ_HERE = (UNBUFFERED, "PYTHONPATH")  # of them, what a fork heeds
 FLAGS: tuple[list[str], ...] = ([], ["-W", "error"], ["-W", "error", "-P"])
 REQUEST_BYTES = 1 << 20
 STATUS_BYTES = 64
+PROGRAMS = ("server", "tests.bench.provider")  # of this checkout
 LOADED = ("app", "cli.commands", "cli.serve", "cli.live_config", "__main__")
 
 
 def use() -> None:
     """Fork what can be forked until the end of the module of tests that runs now."""
     if sys.platform == "linux":
-        if not _shared:
-            _shared.append(Server())
-            atexit.register(_shared[0].close)
-        use_server(_shared[0])
+        use_server(_shared())
+
+
+def use_always() -> None:
+    """Fork what can be forked as long as this process runs."""
+    global _always
+    _always = sys.platform == "linux"
 
 
 def use_server(server: Server) -> None:
@@ -57,21 +63,18 @@ def use_server(server: Server) -> None:
 
 
 def can_fork(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> bool:
-    """Tell whether a command starts the server of this checkout in an interpreter like ours."""
-    like_ours = any([*command][: len(flags) + 3] == _begin(flags) for flags in FLAGS)
+    """Tell whether a command starts one of PROGRAMS in an interpreter like ours."""
+    begins = ([sys.executable, *flags, "-m", each] for flags in FLAGS for each in PROGRAMS)
+    like_ours = any([*command][: len(begin)] == begin for begin in begins)
     finds_it = cwd == tools.ROOT or env.get("PYTHONPATH") == str(tools.ROOT)
-    if not (like_ours and finds_it and _servers):
+    if not (like_ours and finds_it and (_servers or _always)):
         return False
-    return _servers[-1].of_python == _of_python(env)
+    return _server().of_python == _of_python(env)
 
 
 def _of_python(env: Mapping[str, str]) -> dict[str, str]:
     names = (name for name in env if name.startswith(OF_PYTHON) and name not in READ_HERE)
     return {name: env[name] for name in names}
-
-
-def _begin(flags: list[str]) -> list[str]:
-    return [sys.executable, *flags, "-m", "server"]
 
 
 class Fork:
@@ -105,7 +108,7 @@ class Fork:
         theirs = [give, out, err, status]
         sys.audit("os.fork")  # suite.py notes who starts programs
         try:
-            self.pid = _servers[-1].ask(about, theirs)
+            self.pid = _server().ask(about, theirs)
         finally:
             for each in theirs:
                 os.close(each)
@@ -206,8 +209,20 @@ def run(
 
 # -- the process that forks -----------------------------------------------------------------------
 
-_shared: list[Server] = []  # none or one
 _servers: list[Server] = []  # of the module of tests that runs now
+_always = False
+
+
+def _server() -> Server:
+    return _servers[-1] if _servers else _shared()
+
+
+@cache
+def _shared() -> Server:
+    """Return the one of all modules that this process runs."""
+    server = Server()
+    atexit.register(server.close)
+    return server
 
 
 class Server:
@@ -242,8 +257,10 @@ class Server:
 def serve(descriptor: int) -> None:
     """Fork for each request that comes on a socket; returns at its end, or runs in a fork."""
     for name in LOADED:
-        __import__(f"server.{name}")
-    del sys.modules["server.__main__"]  # each fork runs it
+        import_module(f"server.{name}")
+    import_module(PROGRAMS[1])
+    for name in ("server.__main__", PROGRAMS[1]):  # a fork runs one of them
+        del sys.modules[name]
     gc.collect()
     gc.freeze()
     woken, wakes = os.pipe()
@@ -315,7 +332,7 @@ def _become(about: dict[str, Any], descriptors: list[int]) -> None:
     sys.orig_argv = [*command]
     sys.argv = ["-m", *command[at + 2 :]]
     try:
-        runpy.run_module("server", run_name="__main__", alter_sys=True)
+        runpy.run_module(command[at + 1], run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if not isinstance(end.code, int):
             raise

@@ -29,6 +29,7 @@ from .report import Console, Outcome, Skip
 from .suite import BEGINS
 
 AT_ONCE = 3  # on two processors: browsers, peers and servers that are killed wait half of the time
+SHARES = 5  # of a lane whose modules take up to minutes
 TEST_S = 540
 
 # Suites beside the unit tests, by the lane that runs them.
@@ -215,9 +216,11 @@ def _quick() -> list[Job]:
     return [partial(run_suite, names=share, out=out, python=python) for share in shares if share]
 
 
-def _each(lane: str) -> list[Job]:
-    """Each module in a child of its own. What takes longest is at the end of the alphabet."""
-    return [partial(run_suite, names=[name]) for name in reversed(modules(lane))]
+def _shared(lane: str) -> list[Job]:
+    """Few children, because each loads the tests and the server anew; a long module keeps only
+    those of its own share waiting."""
+    shares = quick.shares(modules(lane), SHARES)
+    return [partial(run_suite, names=share) for share in shares if share]
 
 
 def _browsers() -> list[Job]:
@@ -325,14 +328,14 @@ LANES = [
     Lane(
         "system",
         "the sandbox under attack, servers that are killed",
-        lambda: _each("system"),
+        lambda: _shared("system"),
         TEST_S,
     ),
-    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _each("interop"), TEST_S),
+    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _shared("interop"), TEST_S),
     Lane("types", "mypy --strict", lambda: [_types], 900),
     Lane("tsc", "types of the client, tsc", lambda: [_client_types], 600),
     Lane("node", "unit tests of the client, node --test", lambda: [_node], 900),
-    Lane("bench", "the benchmark, tiny: does it run", lambda: _each("bench"), TEST_S),
+    Lane("bench", "the benchmark, tiny: does it run", lambda: _shared("bench"), TEST_S),
 ]
 
 QUICK = Lane("quick", "unit tests that start no program and are done in a moment", _quick, TEST_S)

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import groups
+from . import forks, groups
 
 BEGINS = "\x1e"
 STARTS = frozenset(
@@ -102,6 +102,7 @@ def main() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     sys.addaudithook(notice)
     faulthandler.enable()  # SIGABRT prints all stacks
+    forks.use_always()
     failed = False
     with options.result.open("a") as file:
         for name in options.modules:

@@ -33,10 +33,22 @@ class CanFork(unittest.TestCase):
             ([sys.executable, "-W", "error", "-P", "-m", "server"], here, tools.ROOT, True),
             ([sys.executable, "-u", "-m", "server"], here, tools.ROOT, False),
             ([sys.executable, "-c", "pass"], here, tools.ROOT, False),
+            ([sys.executable, "-m", "tests.bench.provider", "x"], here, tools.ROOT, True),
+            ([sys.executable, "-m", "tests.bench"], here, tools.ROOT, False),
             (["/usr/bin/other", "-m", "server"], here, tools.ROOT, False),
         ):
             with self.subTest(command=command, cwd=cwd):
                 self.assertEqual(forks.can_fork(command, env, cwd), expected)
+
+    def test_a_suite_forks_in_every_module(self) -> None:
+        lines = (
+            "import os, sys; from tests.tooling import forks, tools",
+            "asked = ([sys.executable, '-m', 'server'], dict(os.environ), tools.ROOT)",
+            "print(forks.can_fork(*asked)); forks.use_always(); print(forks.can_fork(*asked))",
+        )
+        command = [sys.executable, "-c", "\n".join(lines)]
+        done = subprocess.run(command, cwd=tools.ROOT, capture_output=True, text=True)
+        self.assertEqual((done.stdout.split(), done.stderr), (["False", "True"], ""))
 
 
 @unittest.skipUnless(sys.platform == "linux", "forks are for Linux")
