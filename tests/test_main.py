@@ -27,7 +27,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .http.test_tls import pair
-from .tooling import forks
+from .tooling import forks, turns
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
 
@@ -417,7 +417,7 @@ class Serving(Case):
 class Stopping(Case):
     def test_idle(self) -> None:
         stops = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        for number, workers in itertools.product(stops, (1, 2)):
+        for number, workers in turns.share(itertools.product(stops, (1, 2)), 3):
             config = {"server": QUIET["server"] | {"workers": workers}}
             with self.subTest(number=number, workers=workers), Yaa(config) as yaa:
                 assert yaa.child is not None
@@ -426,7 +426,8 @@ class Stopping(Case):
 
     def test_every_line_of_the_log_is_written_once(self) -> None:
         """The last ones wait for others when the signal comes; a worker is a fork."""
-        for number, workers in itertools.product((signal.SIGTERM, signal.SIGINT), (1, 2)):
+        rows = itertools.product((signal.SIGTERM, signal.SIGINT), (1, 2))
+        for number, workers in turns.share(rows, 2):
             config = {"server": QUIET["server"] | {"workers": workers}}
             with self.subTest(number=number, workers=workers), Yaa(config) as yaa:
                 assert yaa.child is not None
@@ -678,7 +679,7 @@ class Filter(Case):
             self.skipTest("needs /proc")
         caught = 0
         while process.poll() is None and not caught & 1 << (signal.SIGTERM - 1):
-            os.sched_yield()
+            time.sleep(0.005)
             line = next(x for x in status.read_text().splitlines() if x.startswith("SigCgt"))
             caught = int(line.split()[1], 16)
 
@@ -713,7 +714,7 @@ class Streams(Case):
 
     def test_closed_ones(self) -> None:
         say = ("run", "--say", "calc 6*7")
-        for line, arguments, code, said in (
+        rows: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
             ('exec "$@" <&-', ("run",), 2, "yaa: standard input:1:1: "),
             ('exec "$@" <&-', say, 0, ""),
             ('exec "$@" <&-', ("chat",), 0, ""),
@@ -721,7 +722,8 @@ class Streams(Case):
             ('exec "$@" >&- 2>&-', say, 0, ""),
             ('exec "$@" <&- >&- 2>&-', ("--check",), 0, ""),
             ('exec "$@" </dev/null >&-', ("chat",), 0, ""),
-        ):
+        )
+        for line, arguments, code, said in turns.share(rows, 3):
             with self.subTest(line=line, arguments=arguments):
                 done = self.shell(line, *arguments)
                 self.assertEqual(done.returncode, code)
@@ -733,7 +735,7 @@ class Streams(Case):
 
     @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
     def test_a_full_disk_and_a_reader_that_leaves_are_no_mistake_of_ours(self) -> None:
-        for arguments in (("run", "--say", "calc 6*7"), ("doctor",), ("--check",)):
+        for arguments in turns.share((("run", "--say", "calc 6*7"), ("doctor",), ("--check",)), 3):
             with self.subTest(arguments=arguments):
                 done = self.shell('exec "$@" > /dev/full', *arguments)
                 said = "yaa: standard output: No space left on device\n"

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from .tooling import forks
+from .tooling import forks, turns
 from .tooling.api import Api
 from .tooling.child import Child
 from .tooling.patience import seconds
@@ -181,7 +181,7 @@ class Commands(Case):
     def test_no_command_reads_or_runs_anything(self) -> None:
         self.configure()
         strange = self.strange()
-        for arguments in COMMANDS:
+        for arguments in turns.share(COMMANDS, 3):
             given = [each.format(self.mine) for each in arguments]
             with self.subTest(arguments):
                 command = NEW if arguments == COMMANDS[0] else YAA

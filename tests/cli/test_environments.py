@@ -18,7 +18,7 @@ from pathlib import Path
 
 from server.sandbox.environments import FOLDER, Environment, package_folders
 
-from ..tooling import forks
+from ..tooling import forks, turns
 from ..tooling.child import Child
 from ..tooling.tools import ROOT
 from ..wheels import pip_variables, wheel
@@ -128,6 +128,7 @@ class Case(unittest.TestCase):
         return Child(self.command("install", *names), env=self.variables())
 
 
+@turns.tests(2)
 class Installs(Case):
     def test_what_files_name_and_what_they_share(self) -> None:
         one = str(self.write("one", "Alpha", "beta >= 1", module="alpha, beta"))
@@ -284,6 +285,7 @@ class Untrusted(Case):
         self.assertEqual(self.packages("built"), ["built"])
 
 
+@turns.tests(2)
 class Interrupted(Case):
     """Installations that are ended while pip reads a package, which is a pipe then."""
 
@@ -302,7 +304,7 @@ class Interrupted(Case):
             except OSError:
                 if time.monotonic() > end or child.process.poll() is not None:
                     self.fail(child.output)
-                os.sched_yield()
+                time.sleep(0.005)
 
     def test_killed_in_the_middle(self) -> None:
         pipe = self.slow("killed")

@@ -112,7 +112,7 @@ class Folders(unittest.TestCase):
         self.run_there(
             *("-m", "tests.tooling.suite", "--result", os.devnull),
             *("tests.test_layers", "tests.test_docs", "tests.settings.test_json_errors"),
-            *("tests.mission.test_rows", *turns.share(others, 4)),
+            *("tests.mission.test_rows", *turns.share(others, 8)),
         )
 
     def test_a_session_runs_there_and_a_protocol_is_added_by_its_folder(self) -> None:

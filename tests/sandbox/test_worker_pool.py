@@ -20,6 +20,7 @@ from server.sandbox.probe import closed_to_others
 from server.sandbox.worker_pool import STOP_S, WorkerPool
 from server.tools.runner import Job, Outcome
 
+from ..chaos.processes import until
 from ..tooling import patience
 from ..tools.test_runner import LIMITS, PATIENT, ROOT, SHELL
 from .test_battery import STRANGER, reachable_python
@@ -266,10 +267,7 @@ class Killed(Sandboxed):
             self.assertGreaterEqual(len(with_words(mark)), 2 * CALLS)
             server.send_signal(signal.SIGKILL)
             self.assertTrue(await asyncio.to_thread(none_left, mark))
-            deadline = time.monotonic() + WAIT_S
-            while zygote in with_words("server.sandbox") and time.monotonic() < deadline:
-                os.sched_yield()
-            self.assertNotIn(zygote, with_words("server.sandbox"))
+            self.assertTrue(until(lambda: zygote not in with_words("server.sandbox"), WAIT_S))
             names = sorted(path.name for path in self.home.iterdir())
             self.assertEqual(names, ["objects", "skill_files", "workspace_state", "workspaces"])
             left = [path.name for path in self.home.glob("workspaces/*/*")]

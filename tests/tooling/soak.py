@@ -31,6 +31,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.chaos.test_simulator",
     "tests.chaos.test_soak",
     "tests.chaos.test_unwritable",
+    "tests.cli.test_environments",
     "tests.context.test_compact",
     "tests.interop.test_first_start",
     "tests.interop.test_frameworks",
@@ -43,10 +44,17 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.interop.test_small_model",
     "tests.models.test_chat_decoder",
     "tests.protocols.test_folders",
+    "tests.sandbox.test_battery",
     "tests.session.test_sanitize",
     "tests.test_costs",
     "tests.test_growth",
+    "tests.test_main",
+    "tests.test_start_folder",
     "tests.tooling.test_interrupted",
+    "tests.tools.test_mcp_hostile",
+    "tests.workspace.test_escapes",
+    "tests.workspace.test_guard",
+    "tests.workspace.test_guard_gitdirs",
 )
 
 

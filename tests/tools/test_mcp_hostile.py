@@ -24,6 +24,7 @@ from server.tools.mcp.servers import McpServers, McpTool
 
 from ..chaos import processes
 from ..fakes import call_server
+from ..tooling import turns
 from ..tooling.patience import seconds
 from .mcp.test_servers import SCRIPT, eventually, gone
 from .mcp_liar import CALLS, HOSTILE_SCHEMAS
@@ -125,7 +126,7 @@ class Called(Case):
         await self.ended(servers)
 
     async def test_failures_are_results(self) -> None:
-        for what, part in FAILS.items():
+        for what, part in turns.share(FAILS.items(), 3):
             with self.subTest(what):
                 await self.check(what, FLOOD_S, "error", part)
 
@@ -169,7 +170,7 @@ class Called(Case):
 
 class Listed(Case):
     async def test_manners(self) -> None:
-        for manner, count, part in (
+        rows = (
             ("die at start", 0, "its process ended (exit 1)"),
             ("flood at start", 0, "too much that answers nothing"),
             ("die after", 1, ""),
@@ -182,7 +183,8 @@ class Listed(Case):
             ("large schemas", 34, "too large together"),
             ("odd cursor", 1, ""),
             ("descriptions", 8, ""),
-        ):
+        )
+        for manner, count, part in turns.share(rows, 3):
             with self.subTest(manner):
                 self.notes.unlink(missing_ok=True)
                 late = manner in ("silent list", "slow list")

@@ -24,6 +24,8 @@ from server.strict_json import dumps
 from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, ToolRunner
 
+from ..chaos.processes import until
+
 LIMITS: dict[str, float] = {
     "wall_s": 20,
     "cpu_s": 20,
@@ -49,22 +51,13 @@ def alive(pid: int) -> bool:
 
 def gone(pid: int) -> bool:
     """Wait, with an end, until a process is gone."""
-    deadline = time.monotonic() + WAIT_S
-    while alive(pid):
-        if time.monotonic() > deadline:
-            return False
-        os.sched_yield()
-    return True
+    return until(lambda: not alive(pid), WAIT_S)
 
 
 def empty(folder: Path) -> bool:
     """Wait, with an end, until no process has this working folder."""
-    deadline = time.monotonic() + WAIT_S
-    while any(cwd == folder for cwd in map(working_folder, Path("/proc").glob("[0-9]*"))):
-        if time.monotonic() > deadline:
-            return False
-        os.sched_yield()
-    return True
+    processes = Path("/proc")
+    return until(lambda: folder not in map(working_folder, processes.glob("[0-9]*")), WAIT_S)
 
 
 def working_folder(process: Path) -> Path | None:
@@ -173,7 +166,7 @@ class Starts(Case):
             await asyncio.gather(task, return_exceptions=True)
         deadline = time.monotonic() + WAIT_S
         while open_files() > before and time.monotonic() < deadline:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         self.assertLessEqual(open_files(), before)
         self.assertTrue(empty(self.runner.folder("s1")))
 
@@ -454,7 +447,7 @@ class Kit:
         self.assertGreaterEqual(failed, 4)
         ends = time.monotonic() + WAIT_S
         while open_files() > before and time.monotonic() < ends:  # pipes close in their own time
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         self.assertLessEqual(open_files(), before)
 
 

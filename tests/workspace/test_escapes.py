@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -25,6 +26,7 @@ from server.errors import Problem
 from server.workspace.errors import WorkspaceError
 from server.workspace.host import Workspace
 
+from ..tooling import turns
 from .test_host import CONTENTS, Case
 
 ATTEMPTS = Path(__file__).with_name("attempts.py").read_text()
@@ -157,12 +159,12 @@ class ByOperations(Escapes):
         return found
 
     async def test_what_was_planted(self) -> None:
-        for tier in ("A", "B"):
-            for folder in ("project", "big", ""):
-                with self.subTest(tier=tier, folder=folder):
-                    await self.open(tier)
-                    await self.every_operation(folder)
-                    self.assert_untouched()
+        rows = itertools.product(("A", "B"), ("project", "big", ""))
+        for tier, folder in turns.share(rows, 3):
+            with self.subTest(tier=tier, folder=folder):
+                await self.open(tier)
+                await self.every_operation(folder)
+                self.assert_untouched()
 
     async def every_operation(self, folder: str) -> None:
         workspace = self.workspaces.get("", "s1", folder)
@@ -217,7 +219,7 @@ class ByOperations(Escapes):
 
     async def test_links_that_come_and_go(self) -> None:
         """A folder that becomes a link, and a link a folder, while operations walk."""
-        for tier in ("A", "B"):
+        for tier in turns.share(("A", "B"), 2):
             with self.subTest(tier):
                 await self.open(tier)
                 workspace = self.workspaces.get("", "s1", "project")
@@ -253,25 +255,25 @@ class ByOperations(Escapes):
         self.assertEqual((self.outside / "file").read_bytes(), before)
         self.assertEqual((self.base / "project" / "hard").read_bytes(), before)
 
-    async def test_a_hundred_thousand_files(self) -> None:
+    async def test_more_files_than_are_recorded(self) -> None:
         """They are counted up to the limit, and what is beyond is said; nothing grows with them."""
-        await self.open()
+        most, there = 12_000, 24_000
+        await self.open(files=most)
         workspace = self.workspaces.get("", "s1")
         before = (await workspace.request("record", session="s1"))["after"]
-        made = "import os; os.mkdir('many'); [open(f'many/{n}', 'x').close() for n in range(10**5)]"
-        await self.output(f'python3 -c "{made}"')
-        most = int(self.workspaces.settings["files"])
+        made = "import os; os.mkdir('many'); [open(f'many/{n}', 'x').close() for n in range(%d)]"
+        await self.output(f'python3 -c "{made % there}"')
         told = await workspace.request("record", session="s1")
         self.assertEqual(told["changed_count"], most - 1)  # and their folder
-        self.assertEqual(told["left_out"], {"beyond": 10**5 + 1 - most})
+        self.assertEqual(told["left_out"], {"beyond": there + 1 - most})
         self.assertLess(len(told["changed"]), 101)
         page = await workspace.request("list", path="many", limit=10**6)
         self.assertEqual((len(page["entries"]), page["complete"]), (10_000, False))
         told = await workspace.request("restore", session="s1", tree=before)
         # What was beyond the limit stays, and is recorded now.
-        self.assertEqual(await self.output("ls many | wc -l"), str(10**5 + 1 - most))
-        there = (await workspace.request("record", session="s1"))["after"]
-        self.assertEqual(told["tree"], there)
+        self.assertEqual(await self.output("ls many | wc -l"), str(there + 1 - most))
+        now = (await workspace.request("record", session="s1"))["after"]
+        self.assertEqual(told["tree"], now)
 
     async def test_trees_that_name_what_is_outside(self) -> None:
         """Objects come from clients: a tree may claim any name."""

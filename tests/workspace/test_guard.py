@@ -5,6 +5,7 @@ Real git, real calls: a table of places times ways to change them, and the work 
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import time
@@ -16,6 +17,7 @@ from server.sandbox.process import Job, Outcome
 from server.tools.builtin import edits, files
 from server.workspace.guard import is_harmless_config
 
+from ..tooling import turns
 from . import made
 from .test_host import LIMITS, Case
 from .test_host_programs import git
@@ -120,7 +122,7 @@ def runs(path: bytes) -> bool:
 
 class Changes(Guarded):
     async def test_every_place_in_every_way(self) -> None:
-        for tier in ("A", "B"):
+        for tier in turns.share(("A", "B"), 2):
             await self.begin(tier)
             before = self.kept()
             for way, form in WAYS.items():
@@ -175,7 +177,7 @@ class Changes(Guarded):
         self.assertIn("f", git(nested, "log", "--format=%s"))
 
     async def test_the_tools_for_files_say_why(self) -> None:
-        for tier in ("A", "B", "none"):
+        for tier in turns.share(("A", "B", "none"), 2):
             await self.begin(tier)
             before = self.kept()
             for path in (*PRESENT, *MISSING, ".git/x/../config", "./.envrc", "pkg/../.npmrc"):
@@ -201,33 +203,33 @@ class Changes(Guarded):
 
     async def test_nothing_runs_at_the_owners_next_git_status(self) -> None:
         """The attacks of test_host_programs.py, and some with names in the way."""
-        for tier in ("A", "B"):
-            for attack in (
-                "git config core.fsmonitor '{run}'",
-                "printf '[core]\\n fsmonitor = {run}\\n' >> .git/config",
-                "printf '#!/bin/sh\\n{run}\\n' > .git/hooks/post-checkout; chmod +x .git/hooks/*",
-                "cp -r .git evil; git config -f evil/config core.fsmonitor '{run}';"
-                " echo ../evil > .git/commondir",
-                "cp -r .git evil; git config -f evil/config core.fsmonitor '{run}';"
-                " mv .git old && mv evil .git",
-                "cp -r .git evil; git config -f evil/config core.fsmonitor '{run}';"
-                " mv .git old; echo 'gitdir: evil' > .git",
-                "cp -r .git evil; rm evil/HEAD; git config -f evil/config core.fsmonitor '{run}';"
-                " echo ref: refs/heads/main > evil/HEAD; cd evil; git -c core.bare=false status",
-                "git init -q s2; git -C s2 config core.fsmonitor '{run}';"
-                " git -C s2 commit -q --allow-empty -m x; git add s2",
-            ):
-                with self.subTest(tier=tier, attack=attack):
-                    await self.begin(tier)
-                    trap = self.base / "outside" / "trapped"
-                    await self.call(attack.replace("{run}", f"touch {shlex.quote(str(trap))}"))
-                    said = git(self.project, "status")
-                    if tier == "A" or "mv .git old" not in attack:
-                        self.assertIn("On branch main", said)
-                    git(self.project, "checkout", "-b", "other")
-                    git(self.project / "evil", "status")
-                    git(self.project / "s2", "status")
-                    self.assertFalse(trap.exists(), said)
+        attacks = (
+            "git config core.fsmonitor '{run}'",
+            "printf '[core]\\n fsmonitor = {run}\\n' >> .git/config",
+            "printf '#!/bin/sh\\n{run}\\n' > .git/hooks/post-checkout; chmod +x .git/hooks/*",
+            "cp -r .git evil; git config -f evil/config core.fsmonitor '{run}';"
+            " echo ../evil > .git/commondir",
+            "cp -r .git evil; git config -f evil/config core.fsmonitor '{run}';"
+            " mv .git old && mv evil .git",
+            "cp -r .git evil; git config -f evil/config core.fsmonitor '{run}';"
+            " mv .git old; echo 'gitdir: evil' > .git",
+            "cp -r .git evil; rm evil/HEAD; git config -f evil/config core.fsmonitor '{run}';"
+            " echo ref: refs/heads/main > evil/HEAD; cd evil; git -c core.bare=false status",
+            "git init -q s2; git -C s2 config core.fsmonitor '{run}';"
+            " git -C s2 commit -q --allow-empty -m x; git add s2",
+        )
+        for tier, attack in turns.share(itertools.product(("A", "B"), attacks), 3):
+            with self.subTest(tier=tier, attack=attack):
+                await self.begin(tier)
+                trap = self.base / "outside" / "trapped"
+                await self.call(attack.replace("{run}", f"touch {shlex.quote(str(trap))}"))
+                said = git(self.project, "status")
+                if tier == "A" or "mv .git old" not in attack:
+                    self.assertIn("On branch main", said)
+                git(self.project, "checkout", "-b", "other")
+                git(self.project / "evil", "status")
+                git(self.project / "s2", "status")
+                self.assertFalse(trap.exists(), said)
 
     async def test_what_is_taken_back_is_said(self) -> None:
         await self.begin("B")
@@ -238,61 +240,62 @@ class Changes(Guarded):
 
 class WorkGoesOn(Guarded):
     async def test_git(self) -> None:
-        for tier in ("A", "B"):
-            for name, command, wanted in (
-                (
-                    "add, commit",
-                    "echo 1 > a; git add a; git commit -qm two; git log --oneline",
-                    "two",
-                ),
-                ("branch", "git checkout -q -b b; git branch; git checkout -q main", "* b"),
-                (
-                    "rebase",
-                    "git checkout -q -b r; echo 1 > r; git add r; git commit -qm r;"
-                    " git checkout -q main; echo 1 > m; git add m; git commit -qm m;"
-                    " git checkout -q r; git rebase -q main && git log --oneline | wc -l",
-                    "3",
-                ),
-                ("stash", "echo 2 > file; git stash -q && git stash pop && cat file", "2"),
-                (
-                    "fetch",
-                    "git clone -q . o; git fetch -q ./o main && echo fetched; rm -rf o",
-                    "fetched",
-                ),
-                (
-                    "merge",
-                    "git checkout -q -b x; echo 1 > x; git add x; git commit -qm x;"
-                    " git checkout -q main; git merge -q x && ls x",
-                    "x",
-                ),
-                ("tag, gc", "git tag t && git gc -q && git fsck && git tag", "t"),
-                ("reset", "echo 3 > file; git reset -q --hard && cat file", "project"),
-                (
-                    "init",
-                    "git init -q n; cd n; git status; git commit -q --allow-empty -m n;"
-                    " git log --oneline",
-                    "n",
-                ),
-                ("clone", "git clone -q . c; cat c/.git/config; git -C c status", "On branch main"),
-                (
-                    "in the nested one",
-                    "cd sub; echo 1 > s; git add s; git commit -qm sub; git log --oneline",
-                    "sub",
-                ),
-            ):
-                with self.subTest(tier=tier, name=name):
-                    await self.begin(tier)
-                    found, said = await self.call(f"({command}) 2>&1")
-                    self.assertIn(wanted, said)
-                    self.assertNotIn("fatal", said)
-                    taken = found.get("taken_back", [])
-                    if name == "clone":  # what strangers have put beside their code
-                        self.assertEqual({path.split("/")[1] for path in taken} - {".git"}, {*TOPS})
-                        self.assertFalse([path for path in taken if ".git" in path])
-                    else:
-                        self.assertEqual(taken, [])
-                    if name == "clone":
-                        self.assertIn("[remote", (self.project / "c/.git/config").read_text())
+        rows = (
+            (
+                "add, commit",
+                "echo 1 > a; git add a; git commit -qm two; git log --oneline",
+                "two",
+            ),
+            ("branch", "git checkout -q -b b; git branch; git checkout -q main", "* b"),
+            (
+                "rebase",
+                "git checkout -q -b r; echo 1 > r; git add r; git commit -qm r;"
+                " git checkout -q main; echo 1 > m; git add m; git commit -qm m;"
+                " git checkout -q r; git rebase -q main && git log --oneline | wc -l",
+                "3",
+            ),
+            ("stash", "echo 2 > file; git stash -q && git stash pop && cat file", "2"),
+            (
+                "fetch",
+                "git clone -q . o; git fetch -q ./o main && echo fetched; rm -rf o",
+                "fetched",
+            ),
+            (
+                "merge",
+                "git checkout -q -b x; echo 1 > x; git add x; git commit -qm x;"
+                " git checkout -q main; git merge -q x && ls x",
+                "x",
+            ),
+            ("tag, gc", "git tag t && git gc -q && git fsck && git tag", "t"),
+            ("reset", "echo 3 > file; git reset -q --hard && cat file", "project"),
+            (
+                "init",
+                "git init -q n; cd n; git status; git commit -q --allow-empty -m n;"
+                " git log --oneline",
+                "n",
+            ),
+            ("clone", "git clone -q . c; cat c/.git/config; git -C c status", "On branch main"),
+            (
+                "in the nested one",
+                "cd sub; echo 1 > s; git add s; git commit -qm sub; git log --oneline",
+                "sub",
+            ),
+        )
+        played = turns.share(itertools.product(("A", "B"), rows), 3)
+        for tier, (name, command, wanted) in played:
+            with self.subTest(tier=tier, name=name):
+                await self.begin(tier)
+                found, said = await self.call(f"({command}) 2>&1")
+                self.assertIn(wanted, said)
+                self.assertNotIn("fatal", said)
+                taken = found.get("taken_back", [])
+                if name == "clone":  # what strangers have put beside their code
+                    self.assertEqual({path.split("/")[1] for path in taken} - {".git"}, {*TOPS})
+                    self.assertFalse([path for path in taken if ".git" in path])
+                else:
+                    self.assertEqual(taken, [])
+                if name == "clone":
+                    self.assertIn("[remote", (self.project / "c/.git/config").read_text())
 
     async def test_what_the_owner_changes_is_the_owners(self) -> None:
         """Before a call, in places that it does not touch, it is not taken back."""

@@ -11,6 +11,7 @@ import shutil
 import unittest
 from collections.abc import Sequence
 
+from ..tooling import turns
 from . import made
 from .test_guard import Guarded
 from .test_host_programs import git
@@ -129,7 +130,7 @@ class Gitdirs(Guarded):
         for tier in TIERS:
             await self.begin(tier)
             before = self.obeyed()
-            for place, name, command, wanted in rows:
+            for place, name, command, wanted in turns.share(rows, 3):
                 with self.subTest(tier=tier, place=place, name=name):
                     found, said = await self.call(f"(cd ./{place}; {command}) 2>&1")
                     self.assertIn(wanted, said)
@@ -143,7 +144,7 @@ class Gitdirs(Guarded):
     async def test_no_gitdir_is_changed(self) -> None:
         """In each way, whatever of it was there; then the owner's git is quiet in each place."""
         for tier in TIERS:
-            for way, form in WAYS.items():
+            for way, form in turns.share(WAYS.items(), 2):
                 await self.begin(tier)
                 before = self.obeyed()
                 trap = self.base / "outside" / "trapped"
