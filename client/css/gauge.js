@@ -9,11 +9,11 @@ yaa.define('css/gauge', ['ui/dom'], ({ css }) => css`
     --part-results: light-dark(oklch(0.6 0.11 150), oklch(0.75 0.11 150));
     --part-summaries: light-dark(oklch(0.65 0.11 75), oklch(0.8 0.11 75));
   }
-  [data-part="system"] { background: var(--part-system); }
-  [data-part="tools"] { background: var(--part-tools); }
-  [data-part="history"] { background: var(--part-history); }
-  [data-part="results"] { background: var(--part-results); }
-  [data-part="summaries"] { background: var(--part-summaries); }
+  i[data-part="system"] { background: var(--part-system); }
+  i[data-part="tools"] { background: var(--part-tools); }
+  i[data-part="history"] { background: var(--part-history); }
+  i[data-part="results"] { background: var(--part-results); }
+  i[data-part="summaries"] { background: var(--part-summaries); }
 
   .gauge-place { flex: none; display: inline-flex; }
   .gauge { gap: var(--s2); font-weight: 400; color: var(--ink-3); font-variant-numeric: tabular-nums; white-space: nowrap; }

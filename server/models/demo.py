@@ -165,7 +165,7 @@ class _Script:
     # -- the examples of the page -----------------------------------------------------------------
 
     def list_files(self) -> DemoAnswer:
-        """Ask to list the files of the workspace."""
+        """Ask to list the files of the folder."""
         return self._use(("shell", {"command": "ls -la"}))
 
     def ask_first(self) -> DemoAnswer:
@@ -306,7 +306,7 @@ _COMMANDS = {
     "fail": _Script.fail,
 }
 _EXAMPLES = (
-    (re.compile(r"^(?:List the files\b|列出工作区)", re.IGNORECASE), _Script.list_files),
+    (re.compile(r"^(?:List the files\b|列出(?:工作区|文件夹))", re.IGNORECASE), _Script.list_files),
     (
         re.compile(r"^(?:Ask me a question before\b|开始之前先问我)", re.IGNORECASE),
         _Script.ask_first,

@@ -284,7 +284,7 @@ await main(async (walk, job) => {
     await put(page, asking("long-text", "shell", { command: lines.join("\n") }));
     await walk.sees(".ask .more-text", "22 more lines");
     await walk.sees(".ask .marks-list", "Can delete: rm");
-    await walk.sees(".ask .marks-list", "outside of the workspace: ~/important");
+    await walk.sees(".ask .marks-list", "outside of the folder: ~/important");
     await walk.shot("2-long");
     await walk.clean();
     await walk.press("22 more lines", ".ask button");

@@ -93,7 +93,7 @@ await main(async (walk, job) => {
     const id = await newSession();
     for (const [path, text] of Object.entries(names)) await put(id, path, text);
     if (!await isThere("aside.files")) await (await page.waitForSelector(".files-button")).click();
-    else await page.evaluate(() => [...document.querySelectorAll(".files-head .icon-button, .files-head button")].find((one) => one.getAttribute("aria-label") === "Look again")?.click());
+    else await page.evaluate(() => [...document.querySelectorAll(".files-head .icon-button, .files-head button")].find((one) => one.getAttribute("aria-label") === "Refresh")?.click());
     await page.evaluate(() => document.querySelector(".files-tabs button")?.click());
     const tops = [...new Set(Object.keys(names).map((path) => path.split("/")[0]))];
     await until(async () => (await rows()).join() === tops.sort().join());
@@ -113,7 +113,7 @@ await main(async (walk, job) => {
     return answer.ok ? (await answer.text()).length : 0;
   }
 
-  const again = () => page.evaluate(() => [...document.querySelectorAll(".files-head button")].find((one) => /Look again/.test(one.getAttribute("aria-label")))?.click());
+  const again = () => page.evaluate(() => [...document.querySelectorAll(".files-head button")].find((one) => /Refresh/.test(one.getAttribute("aria-label")))?.click());
   /** By the keys, as a person gets there. */
   async function focusRow(name) {
     await page.evaluate(() => document.querySelector('.file-tree .node[tabindex="0"]').focus());

@@ -201,6 +201,8 @@ await main(async (walk, job) => {
     for (const name of ["skills", "sandbox"]) await open(name);
     await walk.sees(part("skills"), "Read them");
     await walk.sees(part("sandbox"), "Tier");
+    const tint = await page.$eval(part("tools"), (el) => getComputedStyle(el).backgroundColor);
+    if (tint !== "rgba(0, 0, 0, 0)") throw new Error(`a colour that is the gauge's: ${tint}`);
     await walk.clean("the rest");
   });
 

@@ -112,7 +112,7 @@ await main(async (walk, job) => {
       return found;
     });
     if (await page.evaluate(() => globalThis.ran)) throw new Error("it ran");
-    if (drawn !== 2 || !said.includes("Not in this document")) throw new Error(`${drawn}: ${said}`);
+    if (drawn !== 2 || !said.includes("Not in this session")) throw new Error(`${drawn}: ${said}`);
   });
 
   for (const [words, said] of [["Decline", "answer decline"], ["Don’t answer", "answer cancel"], ["Answer", "answer accept"]]) {

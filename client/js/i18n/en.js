@@ -34,12 +34,12 @@ yaa.define('i18n/en', [], () => {
     'session.time': 'Model time: {time}',
 
     'empty.title': 'What shall we do?',
-    'empty.lead': 'yaa answers, uses tools, and asks before anything that changes your files. The whole session is one document that stays in this browser.',
+    'empty.lead': 'yaa answers, uses tools, and asks before anything that changes your files. Sessions stay in this browser.',
     'empty.starters': 'Try one of these',
     'starter.hello.title': 'Say hello',
     'starter.hello.text': 'Hello! What can you do?',
     'starter.tool.title': 'Use a tool and ask me first',
-    'starter.tool.text': 'List the files in the workspace. Ask me to approve the command first.',
+    'starter.tool.text': 'List the files in the folder. Ask me to approve the command first.',
     'starter.question.title': 'Ask me a question',
     'starter.question.text': 'Ask me a question before you begin, then write a short plan.',
     'starter.code.title': 'Write some code',
@@ -65,6 +65,7 @@ yaa.define('i18n/en', [], () => {
     'compose.stop': 'Stop',
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
     'compose.model': 'Model',
+    'agent.default': 'General',
     'compose.agent': 'Agent',
     'compose.all': 'All models …',
     'compose.tune': 'Effort, temperature, length …',
@@ -179,6 +180,6 @@ yaa.define('i18n/en', [], () => {
 
     'unit.ms': '{n} ms',
     'unit.s': '{n} s',
-    'unit.min': '{m} min {s} s'
+    'unit.min': '{m} min{s, select, 0 {} other { {s} s}}'
   }
 })

@@ -166,7 +166,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.keys.end': '停用',
   'host.keys.endIt': '停用 {name} 的密钥？',
   'host.keys.endHint': '从现在起会被拒绝。此人保存的内容会保留。',
-  'host.sandbox.tier': '等级 {tier}；要求至少 {require}',
+  'host.sandbox.tier': '等级 {tier}。配置要求 {require} 或更强。',
   'host.sandbox.lead': '服务器启动时已验证：A 最强，none 最弱。模型的代码和命令在其中运行。',
   'host.sandbox.strongest': '没有缺少什么。',
   'host.sandbox.missing': '为什么没有更强',

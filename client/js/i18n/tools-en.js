@@ -55,7 +55,7 @@ yaa.define('i18n/tools-en', [], () => {
     'shown.made': 'What the model made',
     'shown.pixels': '{width} × {height} pixels',
     'shown.enlarge': 'Show {name} larger or smaller',
-    'shown.missing': 'Not in this document',
+    'shown.missing': 'Not in this session',
     'attached.title': 'Attachments',
     'attached.save': 'Save',
     'attached.unnamed': 'Attachment',

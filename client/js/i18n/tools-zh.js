@@ -55,7 +55,7 @@ yaa.define('i18n/tools-zh', [], () => {
     'shown.made': '模型生成的内容',
     'shown.pixels': '{width} × {height} 像素',
     'shown.enlarge': '放大或缩小 {name}',
-    'shown.missing': '不在此文档中',
+    'shown.missing': '不在此会话中',
     'attached.title': '附件',
     'attached.save': '保存',
     'attached.unnamed': '附件',

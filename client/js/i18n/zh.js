@@ -34,12 +34,12 @@ yaa.define('i18n/zh', [], () => {
     'session.time': '模型用时：{time}',
 
     'empty.title': '我们做点什么？',
-    'empty.lead': 'yaa 会回答、会用工具，在改动你的文件之前会先问你。整个会话就是一份文档，保存在这个浏览器里。',
+    'empty.lead': 'yaa 会回答、会用工具，在改动你的文件之前会先问你。会话保存在这个浏览器里。',
     'empty.starters': '可以试试',
     'starter.hello.title': '打个招呼',
     'starter.hello.text': '你好！你能做什么？',
     'starter.tool.title': '用工具，但先问我',
-    'starter.tool.text': '列出工作区里的文件。运行命令之前先让我批准。',
+    'starter.tool.text': '列出文件夹里的文件。运行命令之前先让我批准。',
     'starter.question.title': '问我一个问题',
     'starter.question.text': '开始之前先问我一个问题，然后写一个简短的计划。',
     'starter.code.title': '写点代码',
@@ -65,6 +65,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.stop': '停止',
     'compose.hint': '回车发送，Shift+回车换行',
     'compose.model': '模型',
+    'agent.default': '通用',
     'compose.agent': '智能体',
     'compose.all': '全部模型…',
     'compose.tune': '推理强度、温度、长度…',
@@ -181,6 +182,6 @@ yaa.define('i18n/zh', [], () => {
 
     'unit.ms': '{n} 毫秒',
     'unit.s': '{n} 秒',
-    'unit.min': '{m} 分 {s} 秒'
+    'unit.min': '{m} 分{s, select, 0 {} other { {s} 秒}}'
   }
 })

@@ -277,7 +277,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       drawn = key
       select.hidden = hidden
       chosen = current
-      fill(select, offered.map((one) => h('option', { value: one.name, selected: one.name === current, title: one.title ?? '' }, one.label)))
+      fill(select, offered.map((one) => h('option', { value: one.name, selected: one.name === current, title: one.title ?? '' }, one.name === 'default' ? t('agent.default') : one.label)))
     }
 
     return { el: select, update }

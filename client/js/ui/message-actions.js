@@ -59,14 +59,10 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     const row = [copy, edit, again, more]
     const el = h('span.message-actions', { role: 'toolbar', hidden: true, onkeydown }, row)
 
-    /** One stop of Tab a message: the arrow keys go from button to button. @param {KeyboardEvent} event */
-    function onkeydown(event) {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    /** One stop of Tab a message, then the arrow keys. @param {any} event */
+    function onkeydown({ key, target }) {
       const there = row.filter((one) => one.checkVisibility())
-      const next = there[there.indexOf(event.target) + Number(step)]
-      if (!next) return
-      event.preventDefault()
-      next.focus()
+      there[there.indexOf(target) + (key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : NaN)]?.focus()
     }
 
     /** @param {Shown} next */

@@ -39,7 +39,6 @@ yaa.define('ui/message', [
       const busy = next.live && next.message.open
       attr(el, 'aria-busy', busy ? 'true' : null)
       hide(heading, next.joined && !next.message.content)
-      // a list of headings tells the messages apart
       if (!busy) attr(heading, 'aria-label', `${who}: ${beginOf(next)}`)
       inner.update(next)
     }
