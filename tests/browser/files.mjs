@@ -262,7 +262,8 @@ await main(async (walk, job) => {
       await app.sessionStore.edit(app.current, (session) => yaa.use("core/message-edits").editMessage(session, users.at(-2).id, "Try another way."));
       app.draw();
     });
-    await walk.sees(".files-notice", "this point of the conversation left them");
+    await walk.sees(".files-notice", "These are the files at this point of the conversation.");
+    await walk.sees(".files-notice button", "Restore files");
     await page.waitForFunction(() => ![...document.querySelectorAll(".file-tree .name")].some((one) => one.textContent === "other.txt"));
     await walk.press("Continue from here", "button");
     await walk.says("It is done.");
