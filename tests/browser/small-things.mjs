@@ -202,6 +202,10 @@ await main(async (walk, job) => {
     await page.click(".send.stop");
     await page.waitForFunction(() => globalThis.noted.some((words) => words.includes("the answer is there")));
     await page.evaluate(() => { globalThis.away = false; });
+    // the events of a run that is over are on this device, for the time slider, and no more in memory
+    await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.run.events.length === 0);
+    const kept = await page.evaluate(async () => (await yaa.use("io/event-log").load(yaa.use("ui/commands").context().app.current.session.id)).length);
+    expect(kept, 1, "runs whose events are kept");
   });
 
   await walk.step("a browser that lets nobody look for its storage shows the page", async () => {

@@ -392,12 +392,12 @@ yaa.define('ui/app', [
   }
 
   /**
-   * Store the events of a run for the time slider, only on this device.
+   * Store the events of a run for the time slider, only on this device; then they need no memory.
    * @param {import('./types').Entry} entry @param {Store} store
    */
   function keepEvents({ session, run }, store) {
     if (!run?.events.length || session.ext?.temporary || store.kind === 'memory') return
-    journal((events) => events.save(session.id, String(session.run?.id ?? ''), run.events))
+    journal((events) => events.save(session.id, String(session.run?.id ?? ''), run.events).then(() => { run.events.length = 0 }))
   }
 
   /** @param {(events: Modules['io/event-log']) => Promise<any>} work nobody waits for, and that may fail */
