@@ -59,6 +59,8 @@ await main(async (walk, job) => {
     await walk.sees(".rule", "Would also have matched 2 earlier calls.");
     await walk.shot("3-rule");
     await walk.clean();
+    const buttons = await page.$$eval(".rule .ask-actions button", (all) => all.map((one) => one.innerText));
+    if (buttons.join() !== "Allow such calls,Cancel") throw new Error(buttons.join()); // what allows denies nothing
     await walk.press("Allow such calls", ".rule button");
     await walk.says("four");
     await walk.send("shell echo five");

@@ -219,21 +219,19 @@ yaa.define('ui/limits', [
     const told = h('p.hint', { role: 'status' })
     const rows = offered.map((one) => ruleRow(one, args, draw))
     const problem = h('p.problem', { hidden: true }, t('rule.misses'))
-    const allow = h('button.button.primary', { type: 'button', onclick: () => give(true) }, t('rule.allow'))
+    const allow = h('button.button.primary', { type: 'button', onclick: give }, t('rule.allow'))
     const close = () => {
       el.remove()
       place.querySelector('.ask-actions .button')?.focus()
     }
-    /** @param {boolean} approved */
-    function give(approved) {
+    function give() {
       if (!patterns.covers({ tool, match: matchOf() }, tool, args, formats)) return rows[0]?.focus()
-      answer({ approved, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
+      answer({ approved: true, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
     }
     const el = h('section.rule', { 'aria-label': t('rule.title', { tool }) }, h('h4', null, t('rule.title', { tool })),
       rows.length ? rows.map((row) => row.el) : h('p.hint', null, t('rule.noText')), told, problem,
       Object.values(formats).includes('shell-command') ? h('p.hint', null, t('rule.chains')) : null,
       h('div.ask-actions', null, allow,
-        h('button.button.danger', { type: 'button', onclick: () => give(false) }, t('rule.deny')),
         h('button.button.ghost', { type: 'button', onclick: close }, t('branch.cancel'))))
 
     /** @returns {Record<string, string>} */
