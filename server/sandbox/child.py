@@ -154,12 +154,10 @@ def answer_call(
     def write(message: dict[str, Any]) -> None:
         """Send a message of the tool's context; files for people and the model are collected."""
         if "attach" in message:
-            folder = importlib.import_module("..tools.workspace", __package__)
-            found = folder.attachment(**message["attach"])
+            found = importlib.import_module(request["calls"]).attachment(**message["attach"])
             attached[found["path"]] = found
         elif "show" in message:
-            folder = importlib.import_module("..tools.workspace", __package__)
-            found = folder.shown_file(shown, **message["show"])
+            found = importlib.import_module(request["calls"]).shown_file(shown, **message["show"])
             shown[found["path"]] = found
         else:
             send(results, message)
@@ -217,27 +215,12 @@ def set_limits(request: dict[str, Any]) -> None:
 def call_function(request: dict[str, Any], context: Context) -> Any:
     """Call the function of the request and return its result.
 
-    Built-in tools take JSON as it is: the server has checked their arguments. An owner's function
-    needs its types, so tools/user_tools.py, which imports the schema package, is loaded for it
-    alone.
+    That of a module takes JSON as it is; what else `where` may name is known to the module `calls`.
     """
     kind, place, name = request["where"]
-    source = request.get("source")
-    if folder := request.get("environment"):
-        entrance = importlib.import_module("..tools.package_tools", __package__)
-        entrance.enter_environment(folder, tuple(request["paths"]))
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
-    if kind in ("import", "survey"):
-        imported = importlib.import_module("..tools.package_tools", __package__)
-        imported.enter(tuple(request["paths"] or ()))
-        if kind == "survey":
-            return getattr(imported, place)(**request["args"])
-        return imported.call(place, name, request["args"], context)
-    calling = importlib.import_module("..tools.user_tools", __package__)
-    if kind == "describe":
-        return calling.describe(place, source)
-    return calling.call(place, name, request["args"], context, source)
+    return importlib.import_module(request["calls"]).call(request, context)
 
 
 def failure_message(error: BaseException, file: str = "") -> dict[str, Any]:

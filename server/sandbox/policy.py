@@ -91,6 +91,7 @@ class SandboxPolicy:
     read        what else a tool may read: the interpreter and the tools' own code
     staged      the folders that hold all that calls may get: each is one of them or holds some
     links       links on the way to the interpreter, which tier A has too: (path, target)
+    preload     modules that calls import, loaded once and not in each; the proof does without
     """
 
     tier: str
@@ -99,11 +100,12 @@ class SandboxPolicy:
     read: tuple[str, ...] = ()
     staged: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    preload: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> SandboxPolicy:
         """Return the policy of its fields, as JSON has them."""
-        lists = {name: tuple(options[name]) for name in ("read", "staged")}
+        lists = {name: tuple(options[name]) for name in ("read", "staged", "preload")}
         links = tuple((path, target) for path, target in options["links"])
         return cls(**{**options, **lists, "links": links})
 

@@ -44,13 +44,18 @@ RESIDUES = {
 
 
 async def prove(
-    home: Path, options: dict[str, Any], most: str, attempt: Attempt, staged: tuple[str, ...]
+    home: Path,
+    options: dict[str, Any],
+    most: str,
+    attempt: Attempt,
+    staged: tuple[str, ...],
+    preload: tuple[str, ...],
 ) -> tuple[WorkerPool | None, dict[str, Any]]:
     """Return (the pool of the strongest working tier up to `most`, its proof for `/info`).
 
     The pool is None for tier `none`. `options`: server.sandbox. `attempt` runs the self-test in a
     pool with a network; it raises OSError if no call is possible. Every network that a call may
-    have is tried. `staged`: see policy.SandboxPolicy.
+    have is tried. `staged`, `preload`: see policy.SandboxPolicy.
     """
     harden()
     tried: dict[str, str] = {}
@@ -76,7 +81,7 @@ async def prove(
             )
             continue
         networks = networks_at(tier, options)
-        pool = _pool(options, tier, staged)
+        pool = _pool(options, tier, staged, preload)
         tried[tier] = ""
         try:
             for network in networks:
@@ -95,21 +100,28 @@ async def prove(
 
 
 def pool_for(
-    options: dict[str, Any], proof: dict[str, Any], staged: tuple[str, ...]
+    options: dict[str, Any],
+    proof: dict[str, Any],
+    staged: tuple[str, ...],
+    preload: tuple[str, ...],
 ) -> WorkerPool | None:
     """Return the pool for a proof made by another process of the same start, None for tier `none`.
 
     Nothing is tried again. If the sandbox no longer works, every call fails.
     """
     harden()
-    return None if proof["tier"] == "none" else _pool(options, proof["tier"], staged)
+    tier = proof["tier"]
+    return None if tier == "none" else _pool(options, tier, staged, preload)
 
 
-def _pool(options: dict[str, Any], tier: str, staged: tuple[str, ...]) -> WorkerPool:
+def _pool(
+    options: dict[str, Any], tier: str, staged: tuple[str, ...], preload: tuple[str, ...]
+) -> WorkerPool:
     network = networks_at(tier, options)[0]
     read = outermost_folders([*map(Path, code_folders()), *configured_paths(options)])
     links = links_to(sys.executable, sys.prefix, sys.base_prefix)
-    return WorkerPool(SandboxPolicy(tier, network, _run_as(options), read, staged, links))
+    run_as = _run_as(options)
+    return WorkerPool(SandboxPolicy(tier, network, run_as, read, staged, links, preload))
 
 
 def _run_as(options: dict[str, Any]) -> int:

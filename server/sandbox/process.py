@@ -52,9 +52,10 @@ GIT = {
 class Job:
     """One call.
 
-    `where` and `args` as in tools/tool.BaseTool, `limits` as in server.limits.tool, `reach`: the
-    network of the call. It runs in the real folder named `folder`, or with "" in that of the
-    session `session_id` of `owner` (api.auth.Key). With None as `session_id`, for calls of the
+    `where`: ("module", its name, a function of it), or what `calls` knows: the name of a module
+    with `call(request, context)` for these, and `attachment` and `shown_file` for files that a tool
+    hands out. `reach`: the network of the call. It runs in the real folder named `folder`, or with
+    "" in that of the session `session_id` of `owner`. With None as `session_id`, for calls of the
     server itself, it gets an empty folder that is removed afterwards.
     """
 
@@ -72,11 +73,13 @@ class Job:
     watches: bool = False  # it may use inotify, which tells what happens in its folders
     skills: Sequence[tuple[str, str]] = ()  # (name, hash) of those whose files it may read
     nice: int = 0  # how far its processes stand back behind others (nice(2))
+    calls: str = ""
 
     def request(self) -> dict[str, Any]:
         """Return the part of the request that every kind of process gets."""
         return {
             "where": self.where,
+            "calls": self.calls,
             "args": self.args,
             "limits": self.limits,
             "state": self.state,

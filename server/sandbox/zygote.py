@@ -26,12 +26,7 @@ from .policy import PRELOAD, SandboxPolicy
 from .supervisor import ENDING_S, stat_of
 
 TITLE = b"yaa: tools"
-# What tools import: loaded here once (50 ms), on request, and not in every call. The proof of the
-# sandbox does without.
-MODULES = (
-    *("..tools.user_tools", "..tools.package_tools", "..tools.builtin", "..tools.builtin.html"),
-    *("traceback", "ctypes.util"),
-)
+MODULES = ("traceback", "ctypes.util")
 
 
 def main(door: int, options: str) -> None:
@@ -58,8 +53,8 @@ def main(door: int, options: str) -> None:
                 await_calls()
                 return
             if message == PRELOAD:
-                for name in MODULES:
-                    importlib.import_module(name, __package__)
+                for name in (*policy.preload, *MODULES):
+                    importlib.import_module(name)
                 freeze()
                 continue
             try:

@@ -1,6 +1,6 @@
 """Tools of the owner's packages, in the worker: import modules, describe tools, call one.
 
-python_packages.py says what to import and from where; sandbox/child.py calls this module.
+python_packages.py says what to import and from where; child_calls.py calls this module.
 Modules are found in the configured folders and in the environment of the running interpreter. Runs
 in the child only, and imports the owner's code only after the child is fully restricted.
 """

@@ -37,7 +37,7 @@ from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
 from ..workspace.places import STATES, STORE, Places, identities, make_folders
 from ..workspace.shared_lock import share_lock
-from . import trials
+from . import child_calls, trials
 
 __all__ = ["OWN_LIMITS", "Job", "Outcome", "ToolRunner"]
 
@@ -98,11 +98,11 @@ class ToolRunner:
             (home / name).mkdir(exist_ok=True)
             (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
-        staged = self.places.roots
+        apart = self.places.roots, child_calls.PRELOAD
         if proof is None:
-            self.pool, self.sandbox = await prove(home, options, most, self._attempt, staged)
+            self.pool, self.sandbox = await prove(home, options, most, self._attempt, *apart)
         else:
-            self.pool, self.sandbox = pool_for(options, proof, staged), proof
+            self.pool, self.sandbox = pool_for(options, proof, *apart), proof
         self.reach = NetworkPolicy(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),
@@ -239,7 +239,7 @@ class ToolRunner:
     ) -> AsyncGenerator[str | Outcome, None]:
         pool = job.package.pool if job.package else self.pool
         with self.accounts.call(job.owner) as nice:
-            job = replace(job, nice=nice)
+            job = replace(job, nice=nice, calls=child_calls.__name__)
             for once_more in (True, False):
                 try:
                     source = await self._source(job)
