@@ -47,10 +47,10 @@ from .config import (
     load,
     make_home,
 )
-from .http.listener import bind
-from .http.parser import is_loopback
-from .runtime import start_folder
-from .runtime.command import COMMAND
+from .lib.http.listener import bind
+from .lib.http.parser import is_loopback
+from .lib.runtime import start_folder
+from .lib.runtime.command import COMMAND
 from .session.limits import ASK as MODES_OF_ASKING
 from .settings.config_file import ConfigFile
 from .telemetry import log

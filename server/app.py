@@ -39,19 +39,19 @@ from .api.transcriptions import Transcriptions, transcription_info
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
-from .http.client import Client
-from .http.cors import Origins
 from .json_types import Json, Session
+from .lib.http.client import Client
+from .lib.http.cors import Origins
+from .lib.runtime.accounts import Accounts
+from .lib.runtime.clock_jumps import ClockJumps
+from .lib.runtime.event_loop import repeat
+from .lib.runtime.memory import give_back
+from .lib.sandbox.policy import TIERS
 from .models.adapter import BaseAPI, adapters
 from .models.offered_models import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services
-from .runtime.accounts import Accounts
-from .runtime.clock_jumps import ClockJumps
-from .runtime.event_loop import repeat
-from .runtime.memory import give_back
-from .sandbox.policy import TIERS
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
 from .session.modes import catalog

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from . import strict_json
-from .http.parser import is_loopback
 from .json_types import Session
-from .runtime.start_folder import resolve
-from .sandbox import network_policy
-from .sandbox.policy import code_folders, read_mistakes
-from .schema.field_types import ANY, Kind
+from .lib import strict_json
+from .lib.http.parser import is_loopback
+from .lib.json_schema.field_types import ANY, Kind
+from .lib.runtime.start_folder import resolve
+from .lib.sandbox import network_policy
+from .lib.sandbox.policy import code_folders, read_mistakes
 from .settings import schema
 from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes

@@ -16,11 +16,11 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
 from server.errors import Problem
 from server.json_types import Event, Session, ToolResult
+from server.lib.strict_json import canonical
 from server.models import BaseAPI, Options
 from server.session import events
 from server.session.call_actions import Verdict
 from server.session.json_patch import copy_json
-from server.strict_json import canonical
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
 from server.tools.skill_library import NO_GUIDANCE

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from server.schema.field_types import Kind
+from server.lib.json_schema.field_types import Kind
 from server.session import schema
 from server.session.config_schema import CONFIG
 from server.session.limits import MOST

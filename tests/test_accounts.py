@@ -14,9 +14,9 @@ from typing import Any
 from server.api.auth import Key, Keys
 from server.api.router import Route, Router
 from server.errors import Problem
-from server.runtime import accounts
-from server.runtime.accounts import NOBODY, RESOURCES, Accounts, Pool, Rules, parse_rate
-from server.runtime.event_loop import Loop, run
+from server.lib.runtime import accounts
+from server.lib.runtime.accounts import NOBODY, RESOURCES, Accounts, Pool, Rules, parse_rate
+from server.lib.runtime.event_loop import Loop, run
 
 from .api.fakes import Call, run_async
 from .tooling import patience

@@ -24,7 +24,7 @@ from server.api.sessions import Runs, Sessions
 from server.app import App, routes
 from server.config import ConfigError, load
 from server.errors import Problem
-from server.sandbox.policy import TIERS
+from server.lib.sandbox.policy import TIERS
 from server.telemetry import log
 
 from . import fakes

@@ -13,12 +13,12 @@ from server.agent.loop import BaseAgent
 from server.context.budget import estimate, of_message
 from server.context.view import pairing_errors
 from server.json_types import Usage
+from server.lib.strict_json import canonical, dumps
 from server.models import Options
 from server.session import events
 from server.session.events import alias
 from server.session.fold import Folder
 from server.session.schema import check
-from server.strict_json import canonical, dumps
 
 from .context.sessions import refusals
 from .fakes import CountingToolbox, ScriptedModel, agent, user

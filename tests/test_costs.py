@@ -17,18 +17,18 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from server import strict_json
 from server.api.body import inflate
 from server.errors import Problem
-from server.http import parser, sse
-from server.http.parser import Framing
-from server.schema.compile import UnresolvedReference, inline
-from server.schema.convert import parse
-from server.schema.generate import example
-from server.schema.portable import portable
-from server.schema.regex import Pattern, PatternError
-from server.schema.repair import repair
-from server.schema.validate import SchemaError, Validator, check_schema
+from server.lib import strict_json
+from server.lib.http import parser, sse
+from server.lib.http.parser import Framing
+from server.lib.json_schema.compile import UnresolvedReference, inline
+from server.lib.json_schema.convert import parse
+from server.lib.json_schema.generate import example
+from server.lib.json_schema.portable import portable
+from server.lib.json_schema.regex import Pattern, PatternError
+from server.lib.json_schema.repair import repair
+from server.lib.json_schema.validate import SchemaError, Validator, check_schema
 from server.session.accept import accept
 from server.telemetry import redact
 from server.tools.foreign_text import clean

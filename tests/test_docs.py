@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import server
-from server import errors, strict_json
+from server import errors
 from server.agent import call_runner, home, hooks, observer, run_skills, run_workspace
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
+from server.lib import strict_json
 from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
 from server.session import (

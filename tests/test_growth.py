@@ -26,10 +26,10 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.http import sse
-from server.runtime.offload import LARGE
+from server.lib.http import sse
+from server.lib.runtime.offload import LARGE
+from server.lib.strict_json import canonical, dumps, dumps_in_pieces
 from server.session import schema
-from server.strict_json import canonical, dumps, dumps_in_pieces
 from server.telemetry import log
 
 from . import growing

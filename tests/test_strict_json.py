@@ -9,7 +9,7 @@ import unittest
 from collections import Counter
 from typing import Any
 
-from server.strict_json import (
+from server.lib.strict_json import (
     COUNTED_AT_ONCE,
     PIECE,
     Constant,

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from server.sandbox.environments import Environment, package_folders
+from server.lib.sandbox.environments import Environment, package_folders
 
 
 def wheel(

@@ -16,7 +16,8 @@ from operator import contains
 from typing import Any
 
 from ..json_types import Answer, Grant, Interrupt, Json, LedgerEntry, Message, Session, ToolCall
-from ..schema.validate import check_schema
+from ..lib.json_schema.validate import check_schema
+from ..lib.strict_json import JSONError, browser_safe, canonical, dumps, loads
 from ..session.answers import ANSWERS
 from ..session.call_actions import (
     Ask,
@@ -34,7 +35,6 @@ from ..session.call_actions import (
 from ..session.limits import MOST
 from ..session.outcome import ended_by
 from ..session.schema import ASKED
-from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
 from .tool_questions import (
     answer_sentence,
     asked_by,

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..json_types import Answer, Change, Event, Interrupt, LedgerEntry, Session
+from ..lib.strict_json import dumps
 from ..session.call_actions import Reply
 from ..session.events import put
-from ..strict_json import dumps
 from ..tools.execution_claims import Claims
 from ..tools.running_calls import Key
 from .call_decisions import FORGOTTEN, SUPERSEDED, interrupts_by_call, unanswered_calls

@@ -12,7 +12,7 @@ import secrets
 from pathlib import Path
 
 from ..json_types import RunWarning, Session
-from ..runtime import private_files
+from ..lib.runtime import private_files
 
 FILE = "home.id"
 OTHER_HOME = "other_home"  # a code of `run.warnings`

@@ -33,10 +33,10 @@ from ..json_types import (
     Op,
     Session,
 )
+from ..lib.strict_json import dumps
 from ..session import events
 from ..session.call_actions import Execute, Job, Reply, Toolbox
 from ..settings import owner_code
-from ..strict_json import dumps
 from ..telemetry import log, tracing
 from ..tools.result import BY_HOOK
 from .call_decisions import with_args

@@ -10,7 +10,7 @@ from typing import Any
 from ..config import HASHED, KEY_FILE, LEAST_KEY, Config
 from ..errors import Problem
 from ..json_types import Session
-from ..strict_json import browser_safe, canonical
+from ..lib.strict_json import browser_safe, canonical
 
 _MARKS = "\"'`()[]{}<>.,;:!?"  # around a word in a sentence
 _REFUSED = "This answer holds a key of this server, which no question needs. Take it out"

@@ -29,10 +29,10 @@ from ..config import Config
 from ..context import compact as context
 from ..errors import Problem
 from ..json_types import AgentDefinition, Event, Interrupt, Json, RunInfo, Session
+from ..lib.runtime.offload import offload
 from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
-from ..runtime.offload import offload
 from ..session import accept, agent_definition, config_schema, events, media_room, prompts
 from ..session import run_record as account
 from ..session.events import IDS, put, state_delta

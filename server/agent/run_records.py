@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Json, Session
-from ..runtime import private_files
-from ..runtime.descriptors import open_fd
+from ..lib.runtime import private_files
+from ..lib.runtime.descriptors import open_fd
+from ..lib.strict_json import JSONError, dumps, loads
 from ..session import run_record
 from ..session.run_record import Record
-from ..strict_json import JSONError, dumps, loads
 from ..telemetry import log
 from .home import home_id
 

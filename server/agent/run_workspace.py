@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ..errors import Problem, refuse, translate_problems
 from ..json_types import Change, Event, Json, RunWarning, Session, ToolCall, ToolResult
-from ..schema.field_types import Misfit
+from ..lib.json_schema.field_types import Misfit
 from ..session.call_actions import Execute, Toolbox
 from ..session.events import drop, put, run_error, state_delta
 from ..session.workspace_stand import stand_of

@@ -6,9 +6,9 @@ It comes back in a session, so any of it may be malformed. Pure.
 from __future__ import annotations
 
 from ..json_types import Interrupt, Json, LedgerEntry
+from ..lib.strict_json import browser_safe, canonical
 from ..session.answers import ANSWERS
 from ..session.call_actions import Verdict
-from ..strict_json import browser_safe, canonical
 
 REFUSED = ("decline", "cancel")  # `refused` of a question that got no answer
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem, disk_problem, refuse
-from ..runtime import private_files
+from ..lib.runtime import private_files
+from ..lib.strict_json import JSONError, pointer
 from ..session import agent_definition as definitions
 from ..session.agent_definition import MAX_FILE
-from ..strict_json import JSONError, pointer
 from .registry import BUILT_IN, include_files, parse_agent_file
 
 MOST = 100  # agents in the folder, which is read before every run

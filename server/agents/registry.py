@@ -20,12 +20,12 @@ from typing import Any
 
 from ..errors import Problem, refuse
 from ..json_types import AgentDefinition, RunWarning
-from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
-from ..schema.field_types import Misfit
+from ..lib.json_schema.field_types import Misfit
+from ..lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
+from ..lib.strict_json import JSONError, dumps, loads, pointer
 from ..session import agent_definition as definitions
 from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
 from ..session.json_patch import copy_json
-from ..strict_json import JSONError, dumps, loads, pointer
 from ..telemetry import log
 
 # -- folders --------------------------------------------------------------------------------------

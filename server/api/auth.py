@@ -20,8 +20,8 @@ from urllib.parse import unquote
 
 from ..config import HASHED, KEY_FILE
 from ..errors import Problem
-from ..runtime import private_files
-from ..runtime.accounts import Rules
+from ..lib.runtime import private_files
+from ..lib.runtime.accounts import Rules
 
 SCHEMES = ("bearer", "yaa-api-key")
 MAX_KEY_FILE = 4096  # bytes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ..runtime.offload import offload
+from ..lib.runtime.offload import offload
 from ..session.kept_sessions import KeptSession, KeptSessions, take_base, unknown_base
 from ..session.limits import LimitCeilings
 from .body import BodyLimits

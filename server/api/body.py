@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .. import strict_json
 from ..errors import Problem, refuse
-from ..runtime.offload import LARGE, offload
-from ..schema.validate import validate
-from ..strict_json import PER_VALUE, pointer
+from ..lib import strict_json
+from ..lib.json_schema.validate import validate
+from ..lib.runtime.offload import LARGE, offload
+from ..lib.strict_json import PER_VALUE, pointer
 from .router import RequestContext
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ..errors import Problem
 from ..json_types import Json
-from ..runtime.accounts import OWNER, Pool
+from ..lib.runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, misfit, read_object
 from .router import RequestContext

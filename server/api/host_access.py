@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..http.client import is_public
-from ..http.parser import is_loopback
 from ..json_types import Json
-from ..schema.field_types import Kind, object_of
+from ..lib.http.client import is_public
+from ..lib.http.parser import is_loopback
+from ..lib.json_schema.field_types import Kind, object_of
+from ..lib.strict_json import pointer
 from ..settings.schema import MODULES, OPENS, PROVIDER, REST
 from ..settings.secret_values import HOLDERS, secrets_in, secrets_in_arguments
-from ..strict_json import pointer
 from ..tools.decorators import ToolError
 from ..tools.mcp.entry import ENTRY, normalize_entry
 from ..tools.mcp.oauth.settings import SETTINGS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..runtime.command import COMMAND
+from ..lib.runtime.command import COMMAND
 from .router import RequestContext
 
 Facts = Callable[[str], dict[str, Any]]

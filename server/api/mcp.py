@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..json_types import Json
-from ..runtime.accounts import OWNER, Pool
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
+from ..lib.runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, read_fields
 from .router import RequestContext, Route

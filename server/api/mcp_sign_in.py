@@ -10,8 +10,8 @@ from html import escape
 from urllib.parse import urlsplit
 
 from ..errors import Problem
-from ..http.problem_page import HEADERS
-from ..schema.objects import object_schema
+from ..lib.http.problem_page import HEADERS
+from ..lib.json_schema.objects import object_schema
 from ..tools.mcp.oauth.accounts import Accounts
 from ..tools.mcp.oauth.metadata import (
     BEGIN_AGAIN,

@@ -11,7 +11,7 @@ import re
 
 from ..errors import Problem
 from ..json_types import Json
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, read_fields
 from .router import RequestContext, Route

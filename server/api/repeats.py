@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..errors import Problem
-from ..runtime.offload import offload
+from ..lib.runtime.offload import offload
 from .router import READS, Answer, Handler, RequestContext, Route
 
 KEPT_S = 600.0

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..errors import Problem
-from ..http.cors import Origins
-from ..http.exchange import Exchange, Stream, problem_of
-from ..runtime.accounts import Accounts, crowded, person
-from ..runtime.offload import offload
+from ..lib.http.cors import Origins
+from ..lib.http.exchange import Exchange, Stream, problem_of
+from ..lib.runtime.accounts import Accounts, crowded, person
+from ..lib.runtime.offload import offload
+from ..lib.strict_json import JSONError, dumps_in_pieces
 from ..settings import forwarding
-from ..strict_json import JSONError, dumps_in_pieces
 from ..telemetry import log, tracing
 from .auth import ANYONE, Key, Keys
 

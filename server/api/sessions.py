@@ -17,20 +17,20 @@ from itertools import count
 from typing import Any, Protocol
 
 from ..errors import Problem
-from ..http import sse
-from ..http.exchange import wait_for_acknowledgement
 from ..json_types import Event, Json, Session
-from ..runtime import waits
-from ..runtime.accounts import Accounts, Rules
-from ..runtime.offload import offload
-from ..runtime.run_id import run_id
+from ..lib.http import sse
+from ..lib.http.exchange import wait_for_acknowledgement
+from ..lib.runtime import waits
+from ..lib.runtime.accounts import Accounts, Rules
+from ..lib.runtime.offload import offload
+from ..lib.runtime.run_id import run_id
+from ..lib.strict_json import dumps_in_pieces
 from ..session import snapshot
 from ..session.accept import accept_for_run
 from ..session.delta_reply import delta_reply
 from ..session.events import EXEC, alias, dumps, run_wait
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
-from ..strict_json import dumps_in_pieces
 from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
 from .router import JSON, RequestContext

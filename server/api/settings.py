@@ -14,10 +14,10 @@ from typing import Any, Protocol
 from ..config import Config, ConfigError
 from ..errors import Problem, disk_problem, refuse
 from ..json_types import Json
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
+from ..lib.strict_json import pointer
 from ..settings.config_file import ConfigFile, ConfigFileError, Reading, apply_changes
 from ..settings.secret_values import hide
-from ..strict_json import pointer
 from ..tools.decorators import ToolError
 from . import host_access
 from .body import BodyLimits, read_fields

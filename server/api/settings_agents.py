@@ -9,7 +9,7 @@ import asyncio
 from pathlib import Path
 
 from ..agents.agent_files import agent_files, delete_agent, write_agent
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from ..session.agent_definition import MAX_FILE
 from .body import BodyLimits, read_fields
 from .router import RequestContext, Route

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from .body import BodyLimits, read_fields
 from .host_access import may_open_machine
 from .router import RequestContext, Route

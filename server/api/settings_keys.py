@@ -16,7 +16,7 @@ from typing import Any
 from ..config import HASHED
 from ..errors import Problem
 from ..json_types import Json
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from .body import BodyLimits, misfit, read_fields
 from .router import RequestContext, Route
 from .settings import Settings, owners_only

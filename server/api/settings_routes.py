@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..config import Config
-from ..http.client import Client
 from ..json_types import Json
+from ..lib.http.client import Client
 from ..models.vendors import DiscoveredProviders
 from .router import Route
 from .settings import Live, Settings

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import Problem
-from ..runtime.accounts import Request
+from ..lib.runtime.accounts import Request
 from ..telemetry.recent_runs import RecentRuns, of_process
 from .router import RequestContext, Route
 from .sessions import Agent

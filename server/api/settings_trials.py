@@ -16,18 +16,18 @@ from urllib.parse import urlsplit
 
 from ..config import ConfigError
 from ..errors import Problem, refuse
-from ..http.client import Client
 from ..json_types import Json
+from ..lib.http.client import Client
+from ..lib.json_schema.field_types import misfits, object_of
+from ..lib.json_schema.objects import object_schema
+from ..lib.runtime.accounts import OWNER, Pool
+from ..lib.strict_json import pointer
 from ..models.http_model import RemoteAPI
 from ..models.key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
 from ..models.provider_trial import Trial, try_provider
 from ..models.vendors import host_of
-from ..runtime.accounts import OWNER, Pool
-from ..schema.field_types import misfits, object_of
-from ..schema.objects import object_schema
 from ..settings import schema
 from ..settings.secret_values import unmask
-from ..strict_json import pointer
 from ..tools.decorators import ToolError
 from ..tools.mcp.entry import normalize_entry
 from ..tools.mcp.trial import try_server

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from ..errors import Problem
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from .auth import Keys, sent_key
 from .body import BodyLimits, read_fields
 from .router import RequestContext, Route

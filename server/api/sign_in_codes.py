@@ -19,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import Problem
-from ..runtime import private_files
-from ..runtime.command import COMMAND
+from ..lib.runtime import private_files
+from ..lib.runtime.command import COMMAND
 
 FOLDER = "sign_in"
 LIFETIME_S = 600.0

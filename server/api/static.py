@@ -17,9 +17,9 @@ from typing import BinaryIO
 from urllib.parse import unquote_to_bytes
 
 from ..errors import Problem
-from ..http.exchange import PIECE
-from ..http.parser import RequestHead
-from ..runtime.offload import LARGE, offload
+from ..lib.http.exchange import PIECE
+from ..lib.http.parser import RequestHead
+from ..lib.runtime.offload import LARGE, offload
 from .file_contents import Content, Contents, accepts_gzip
 from .page_version import BUNDLE, INDEX, WORKER, PageVersions
 from .router import RequestContext, unknown_path

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 from ..errors import Problem
 from ..json_types import Json
+from ..lib.runtime.accounts import OWNER, Pool
+from ..lib.runtime.offload import offload
 from ..models.failure import Failure
 from ..models.transcription import KINDS, MAX_AUDIO, Transcriber
-from ..runtime.accounts import OWNER, Pool
-from ..runtime.offload import offload
 from ..session.limits import LimitCeilings
 from ..telemetry import log
 from .router import RequestContext, Route

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 from ..errors import Problem
 from ..json_types import Json
-from ..runtime.command import COMMAND
+from ..lib.runtime.command import COMMAND
 from ..workspace.errors import WorkspaceError
 from .router import RequestContext
 from .static import byte_range, matches

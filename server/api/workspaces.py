@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..json_types import Json
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, read_fields
 from .files import MAX_ID, disposition

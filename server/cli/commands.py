@@ -26,8 +26,8 @@ from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
 from ..json_types import Session
-from ..runtime.event_loop import Loop, run
-from ..schema.compile import inline
+from ..lib.json_schema.compile import inline
+from ..lib.runtime.event_loop import Loop, run
 from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.result import DAY_S, Workspaces

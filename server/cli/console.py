@@ -24,15 +24,15 @@ from typing import Any, TextIO
 from ..api.sessions import Agent, Run
 from ..errors import Problem
 from ..json_types import Event, Interrupt, Json, Message, Session
-from ..runtime import waits
-from ..runtime.start_folder import resolve
+from ..lib.runtime import waits
+from ..lib.runtime.start_folder import resolve
+from ..lib.strict_json import browser_safe, dumps
 from ..session.content_blocks import to_blocks
 from ..session.events import alias, run_wait
 from ..session.limits import ASK
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
 from ..session.workspace_stand import tree_for_message
-from ..strict_json import browser_safe, dumps
 from ..workspace.errors import WorkspaceError
 from . import session_files
 from .chat_store import describe

@@ -24,12 +24,12 @@ from typing import Any
 
 from ..app import App
 from ..config import shipped_path
-from ..http.listener import bind
-from ..http.parser import is_loopback
-from ..runtime import programs
-from ..runtime.start_folder import NEUTRAL
-from ..sandbox.supervisor import MOST_FILES
-from ..strict_json import JSONError, loads
+from ..lib.http.listener import bind
+from ..lib.http.parser import is_loopback
+from ..lib.runtime import programs
+from ..lib.runtime.start_folder import NEUTRAL
+from ..lib.sandbox.supervisor import MOST_FILES
+from ..lib.strict_json import JSONError, loads
 from .serve import connections_that_fit, files_wanted
 
 OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"

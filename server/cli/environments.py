@@ -22,8 +22,8 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from ..config import Config, ConfigError, expand_path, make_home
-from ..runtime import programs
-from ..sandbox.environments import FOLDER, Environment, package_folders
+from ..lib.runtime import programs
+from ..lib.sandbox.environments import FOLDER, Environment, package_folders
 from ..settings.requirements import normal_requirements
 from ..settings.script_metadata import MetadataError, script_metadata
 from ..tools.program_tools import is_source

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ..api.sign_in_codes import SignInCodes
 from ..config import home_folder
-from ..runtime.command import COMMAND
+from ..lib.runtime.command import COMMAND
 
 FOLDER = "serving"
 

@@ -19,7 +19,7 @@ from .. import later
 from ..api.router import Router
 from ..config import Config, ConfigError
 from ..json_types import Json
-from ..runtime.event_loop import repeat
+from ..lib.runtime.event_loop import repeat
 from ..settings.config_file import ConfigFile
 from ..telemetry import log
 

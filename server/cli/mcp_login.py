@@ -17,8 +17,8 @@ from typing import Self, TextIO
 
 from ..api.mcp_sign_in import result_page
 from ..config import Config, ConfigError
-from ..http.client import Client
-from ..http.problem_page import HEADERS
+from ..lib.http.client import Client
+from ..lib.http.problem_page import HEADERS
 from ..telemetry import log
 from ..tools.mcp.oauth.grants import read_response
 from ..tools.mcp.oauth.metadata import OAuthError

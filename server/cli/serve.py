@@ -30,13 +30,13 @@ from ..api.info import HealthHandler
 from ..api.router import Route, Router
 from ..api.static import Files
 from ..config import Config, ConfigError, expand_path, shipped_path
-from ..http.cors import Origins
-from ..http.exchange import Exchange
-from ..http.listener import BaseServer, Certificate, ServerLimits, reason
-from ..http.parser import RequestHead
-from ..runtime.accounts import Accounts
-from ..runtime.event_loop import run
-from ..runtime.memory import set_up_heap
+from ..lib.http.cors import Origins
+from ..lib.http.exchange import Exchange
+from ..lib.http.listener import BaseServer, Certificate, ServerLimits, reason
+from ..lib.http.parser import RequestHead
+from ..lib.runtime.accounts import Accounts
+from ..lib.runtime.event_loop import run
+from ..lib.runtime.memory import set_up_heap
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from .live_config import Generation, LiveConfig, Source

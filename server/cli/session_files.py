@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
 from urllib.parse import quote, unquote
 
-from .. import strict_json
 from ..errors import Problem
 from ..json_types import Event, Json, Session
-from ..runtime.start_folder import resolve
+from ..lib import strict_json
+from ..lib.runtime.start_folder import resolve
+from ..lib.strict_json import JSONError, dumps, loads
 from ..session.fold import DELTAS, Folder
 from ..session.result_places import is_object
 from ..settings.file_trust import follow_links
-from ..strict_json import JSONError, dumps, loads
 
 SUFFIX = ".json"
 LONGEST_NAME = 200  # bytes of a file's name without its suffix; systems allow 255

@@ -18,10 +18,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..json_types import Calibration, Json, Message, Session, Usage
+from ..lib.strict_json import LARGEST_COUNT
+from ..lib.strict_json import text_of as json_of
 from ..session import media
 from ..session.reminders import with_reminders
-from ..strict_json import LARGEST_COUNT
-from ..strict_json import text_of as json_of
 from .pictures import shown_media
 from .view import apply_op, changes_of, ops_of, pairing_errors, stopped_answer, text_of, view
 

@@ -25,9 +25,9 @@ from ..json_types import (
     Op,
     Session,
 )
+from ..lib.strict_json import LARGEST_COUNT
 from ..session.answers import ANSWERS
 from ..session.events import drop, put, state_delta
-from ..strict_json import LARGEST_COUNT
 from .budget import (
     EXACT,
     Budget,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Json, Message
+from ..lib.strict_json import dumps
 from ..session import media
-from ..strict_json import dumps
 
 MOST = 20  # pictures in one request: beyond that Anthropic takes only small ones
 FEWER = 10  # of the oldest are left out at once, so that the cached prefix changes rarely

@@ -20,8 +20,8 @@ from itertools import groupby, islice
 from typing import Any
 
 from ..json_types import ContextConfig, Message, Op, ToolCall
+from ..lib.strict_json import JSONError, dumps, loads
 from ..session import media
-from ..strict_json import JSONError, dumps, loads
 from .budget import Measure, of_message
 from .pictures import has_media
 from .view import RELOAD, apply_op, fold_message, text_of

@@ -26,8 +26,8 @@ from itertools import islice
 from typing import Any
 
 from ..json_types import Json, Message, Op, Session, ToolCall
+from ..lib.strict_json import JSONError, dumps, loads
 from ..session import media
-from ..strict_json import JSONError, dumps, loads
 from .pictures import in_words, without_media
 
 KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")

@@ -24,20 +24,20 @@ from ..app import App, routes
 from ..cli.serve import certificate
 from ..config import Config, ConfigError, expand_path, home_folder, load, make_home
 from ..errors import Problem
-from ..http import listener
-from ..http.client import Client
-from ..http.cors import Origins
-from ..http.parser import Body, Buffer, ProtocolError, advance, parse_request
-from ..http.parser import MessageLimits as Sizes
 from ..json_types import Event, Json, Message, Session
+from ..lib.http import listener
+from ..lib.http.client import Client
+from ..lib.http.cors import Origins
+from ..lib.http.parser import Body, Buffer, ProtocolError, advance, parse_request
+from ..lib.http.parser import MessageLimits as Sizes
+from ..lib.runtime.event_loop import Loop
+from ..lib.strict_json import JSONError, loads
 from ..models import BaseAPI as Model
 from ..models import Options
 from ..models.adapter import BaseAPI, ModelError, adapter_problem
 from ..models.registry import Models
-from ..runtime.event_loop import Loop
 from ..session.fold import Folder
 from ..session.schema import ROLE_ALIASES
-from ..strict_json import JSONError, loads
 
 T = TypeVar("T")
 

@@ -18,11 +18,11 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
-from ..http.client import Client
 from ..json_types import Event
-from ..schema.to_json import plain
+from ..lib.http.client import Client
+from ..lib.json_schema.to_json import plain
+from ..lib.strict_json import browser_safe, dumps, loads
 from ..settings.owner_code import ErrorCapture, UnfinishedCalls, load
-from ..strict_json import browser_safe, dumps, loads
 from ..telemetry import log, redact
 from .chat import OpenAIAPI
 from .chat_request import ModelCall

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Json, Message
+from ..lib.strict_json import as_object, as_text, dumps, objects_in
 from ..session.media import plain_text
-from ..strict_json import as_object, as_text, dumps, objects_in
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content, of_data_url
 from .decoder import Delta, StreamDecoder, inner

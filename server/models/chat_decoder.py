@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from ..lib.strict_json import as_object, as_text, objects_in
 from ..session.media import kind_of, wave
-from ..strict_json import as_object, as_text, objects_in
 from .decoder import Delta, StreamDecoder
 from .tool_call_assembler import is_structure
 from .vendors import Provider

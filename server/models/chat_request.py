@@ -17,11 +17,11 @@ from operator import methodcaller
 from typing import Any
 
 from ..json_types import Json, Message, ToolCall
-from ..schema.compile import inline
+from ..lib.json_schema.compile import inline
+from ..lib.strict_json import Constant, ConstantList, as_object, as_text, objects_in, quote, text_of
 from ..session import media
 from ..session.media import plain_text
 from ..session.quoted_texts import SentTexts
-from ..strict_json import Constant, ConstantList, as_object, as_text, objects_in, quote, text_of
 from . import Options, provider_search
 from .chat_decoder import DETAILS, MEMBERS, PARTS, TAGS
 from .text_tools import history

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
-from ..http.sse import Decoder as EventStream
-from ..http.sse import Event as ServerEvent
-from ..http.sse import EventTooLarge
 from ..json_types import Event, Json, MessageMeta, RunWarning, Usage
+from ..lib.http.sse import Decoder as EventStream
+from ..lib.http.sse import Event as ServerEvent
+from ..lib.http.sse import EventTooLarge
+from ..lib.strict_json import LARGEST_COUNT, as_text, browser_safe
 from ..session import media
 from ..session.events import text_delta, text_end, text_start, think_delta, think_end, think_start
 from ..session.outcome import Ending, ending_of
 from ..session.reminders import CALL_UNREAD
-from ..strict_json import LARGEST_COUNT, as_text, browser_safe
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .provider_search import Citations

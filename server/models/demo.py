@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Event, Json, Message, MessageMeta
+from ..lib.strict_json import JSONError, dumps, loads
 from ..session.events import (
     run_error,
     text_delta,
@@ -35,7 +36,6 @@ from ..session.events import (
     tool_start,
 )
 from ..session.media import plain_text
-from ..strict_json import JSONError, dumps, loads
 from . import BaseAPI, Options, decoder
 from .retry import Sleep
 

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Event
-from ..runtime.secret_filter import MASK
+from ..lib.runtime.secret_filter import MASK
+from ..lib.strict_json import JSONError, browser_safe, loads
 from ..session.events import run_error
-from ..strict_json import JSONError, browser_safe, loads
 from ..telemetry import redact
 
 MAX_ERROR_BODY = 64 * 1024  # bytes of an error body that are read

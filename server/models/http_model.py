@@ -17,10 +17,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ..http.client import Client, ClientError, Response, Timeouts
 from ..json_types import Event, Json, Message, RunWarning
-from ..runtime.offload import offload
-from ..runtime.waits import QUIET_S, wait_notice
+from ..lib.http.client import Client, ClientError, Response, Timeouts
+from ..lib.runtime.offload import offload
+from ..lib.runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log, tracing
 from . import BaseAPI, Options
 from .chat_request import ModelCall, ToolNameMap, accepted_media, tool_mode

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from ..http.client import Client, ClientError, Timeouts
-from ..runtime.offload import offload
+from ..lib.http.client import Client, ClientError, Timeouts
+from ..lib.runtime.offload import offload
+from ..lib.strict_json import JSONError, loads
 from ..session.limits import API_PATHS
-from ..strict_json import JSONError, loads
 from .failure import MAX_ERROR_BODY, from_status
 from .http_model import RemoteAPI
 from .vendors import ListedModel, models_in

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ..http.client import Client
+from ..lib.http.client import Client
 from ..telemetry import log
 from .failure import Failure
 from .http_model import RemoteAPI

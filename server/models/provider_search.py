@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..json_types import Citation, Json
-from ..strict_json import as_list, as_object, as_text, browser_safe
+from ..lib.strict_json import as_list, as_object, as_text, browser_safe
 from . import Options
 from .vendors import Provider
 

@@ -15,10 +15,10 @@ from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..http.client import Client
-from ..http.parser import is_loopback
 from ..json_types import Json
-from ..runtime.secret_filter import remove_texts
+from ..lib.http.client import Client
+from ..lib.http.parser import is_loopback
+from ..lib.runtime.secret_filter import remove_texts
 from ..telemetry import redact
 from . import Options
 from .failure import Failure

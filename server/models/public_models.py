@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..strict_json import loads
+from ..lib.strict_json import loads
 from .vendors import host_of
 
 

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from ..config import ConfigError
 from ..errors import Problem
-from ..http.client import Client, address_of, is_public
-from ..http.parser import is_loopback
 from ..json_types import Json
-from ..schema.field_types import Misfit, misfits
+from ..lib.http.client import Client, address_of, is_public
+from ..lib.http.parser import is_loopback
+from ..lib.json_schema.field_types import Misfit, misfits
 from ..session.config_schema import CONFIG, NUMBER
 from ..session.limits import API_PATHS
 from ..settings.owner_code import run_in_thread

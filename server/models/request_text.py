@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Json
+from ..lib.strict_json import ConstantList, dumps, dumps_in_pieces
 from ..session.quoted_texts import SentTexts
-from ..strict_json import ConstantList, dumps, dumps_in_pieces
 
 LISTS = ("messages", "input")  # of messages: they and the tools stand behind all else
 

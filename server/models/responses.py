@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Json, Message
-from ..strict_json import as_list, as_object, as_text, objects_in
+from ..lib.strict_json import as_list, as_object, as_text, objects_in
 from . import Options, chat_request, provider_search
 from .chat_request import of_answer, of_content
 from .decoder import StreamDecoder, inner

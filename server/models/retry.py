@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 from ..json_types import Event
-from ..runtime.waits import QUIET_S, wait_notice
+from ..lib.runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log
 from .failure import Failure
 

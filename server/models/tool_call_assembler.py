@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..json_types import Event
+from ..lib.strict_json import browser_safe, depth_exceeds, dumps
 from ..session.events import tool_args, tool_end, tool_start
 from ..session.limits import MOST
 from ..session.schema import MAX_ID
-from ..strict_json import browser_safe, depth_exceeds, dumps
 from .failure import Failure
 
 UNNAMED = "unnamed_tool"  # name of a call without one; its result is an error

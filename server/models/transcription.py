@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
-from ..http.client import Client, ClientError, Timeouts
 from ..json_types import Json
-from ..runtime.offload import offload
+from ..lib.http.client import Client, ClientError, Timeouts
+from ..lib.runtime.offload import offload
+from ..lib.strict_json import JSONError, browser_safe, loads
 from ..session.limits import API_PATHS
-from ..strict_json import JSONError, browser_safe, loads
 from ..telemetry import tracing
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
 

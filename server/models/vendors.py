@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from ..http.client import Client, ClientError, Timeouts
-from ..http.parser import is_loopback
+from ..lib.http.client import Client, ClientError, Timeouts
+from ..lib.http.parser import is_loopback
+from ..lib.strict_json import JSONError, loads
 from ..session.limits import API_PATHS
-from ..strict_json import JSONError, loads
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})

@@ -24,9 +24,9 @@ from ..json_types import (
     Session,
     ToolCall,
 )
-from ..schema.field_types import Misfit
-from ..schema.validate import SchemaError, Schemas
-from ..strict_json import pointer
+from ..lib.json_schema.field_types import Misfit
+from ..lib.json_schema.validate import SchemaError, Schemas
+from ..lib.strict_json import pointer
 from . import agent_definition, content_blocks, prompts, snapshot, workspace_run
 from .answers import ANSWERS, OF_FILES
 from .client_tools import tool_misfits

@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from ..json_types import AgentDefinition, Json, RunWarning, Session
-from ..schema.field_types import Misfit
-from ..schema.objects import object_schema
-from ..schema.validate import check_schema, validate
-from ..strict_json import LARGEST_COUNT, pointer
+from ..lib.json_schema.field_types import Misfit
+from ..lib.json_schema.objects import object_schema
+from ..lib.json_schema.validate import check_schema, validate
+from ..lib.strict_json import LARGEST_COUNT, pointer
 from .limits import LIMITS, MOST
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks

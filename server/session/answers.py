@@ -7,7 +7,7 @@ one. `input_required` carries a schema of its own.
 from __future__ import annotations
 
 from ..json_types import Json
-from ..schema.objects import object_schema
+from ..lib.json_schema.objects import object_schema
 from .limits import MOST
 from .schema import MAX_PATTERN
 

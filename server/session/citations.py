@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..json_types import Json, Session
-from ..strict_json import as_object, as_text
+from ..lib.strict_json import as_object, as_text
 from .json_patch import parse_pointer
 
 _MARK = re.compile(r"\[\^(s\d{1,6}\.\d{1,4})\]")

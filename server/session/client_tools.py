@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from ..json_types import ClientTool
-from ..schema.field_types import Misfit
-from ..schema.validate import SchemaError, Schemas
+from ..lib.json_schema.field_types import Misfit
+from ..lib.json_schema.validate import SchemaError, Schemas
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's rule, which every provider accepts
 

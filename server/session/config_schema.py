@@ -15,12 +15,12 @@ from itertools import islice
 from typing import Any
 
 from ..json_types import Json, RunWarning
-from ..sandbox.network_policy import NETWORKS
-from ..schema import field_types
-from ..schema.compile import DRAFT_2020
-from ..schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
-from ..schema.validate import check_schema
-from ..strict_json import LARGEST_COUNT, pointer
+from ..lib.json_schema import field_types
+from ..lib.json_schema.compile import DRAFT_2020
+from ..lib.json_schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
+from ..lib.json_schema.validate import check_schema
+from ..lib.sandbox.network_policy import NETWORKS
+from ..lib.strict_json import LARGEST_COUNT, pointer
 from . import prompt_texts, prompts
 from .limits import APIS, ASK, MOST, TOOL_MODES
 from .modes import MODES, mode_named

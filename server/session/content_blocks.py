@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json
-from ..strict_json import JSONError, as_list, dumps, loads, objects_in
+from ..lib.strict_json import JSONError, as_list, dumps, loads, objects_in
 
 SHAPES = ("agentscope", "anthropic")
 USE, RESULT = "tool_use", "tool_result"

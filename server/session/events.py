@@ -23,8 +23,8 @@ from ..json_types import (
     Session,
     ToolResult,
 )
-from ..strict_json import LARGEST_COUNT, pointer, quote
-from ..strict_json import dumps as _dumps
+from ..lib.strict_json import LARGEST_COUNT, pointer, quote
+from ..lib.strict_json import dumps as _dumps
 
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output

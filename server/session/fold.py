@@ -23,7 +23,7 @@ from ..json_types import (
     ToolCall,
     ToolFunction,
 )
-from ..strict_json import canonical_pieces
+from ..lib.strict_json import canonical_pieces
 from .events import FILLED, IDS, SNAPSHOT, id_at
 from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object

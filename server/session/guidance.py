@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..json_types import Json, Session
-from ..strict_json import as_object
+from ..lib.strict_json import as_object
 
 NESTED = 50  # paths of further instructions that are named
 

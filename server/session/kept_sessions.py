@@ -17,8 +17,15 @@ from typing import Any
 
 from ..errors import Problem, refuse
 from ..json_types import Json, LedgerEntry, Message, Session
-from ..schema import field_types
-from ..strict_json import LARGEST_COUNT, PER_VALUE, canonical, count_values, dumps, dumps_in_pieces
+from ..lib.json_schema import field_types
+from ..lib.strict_json import (
+    LARGEST_COUNT,
+    PER_VALUE,
+    canonical,
+    count_values,
+    dumps,
+    dumps_in_pieces,
+)
 from .quoted_texts import SentTexts
 from .schema import NO_IDS, KnownIds
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..json_types import Interrupt, Json, RunInfo
-from ..strict_json import LARGEST_COUNT
+from ..lib.strict_json import LARGEST_COUNT
 
 Limits = Mapping[str, Any]
 NO_LIMITS: Limits = {}

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ..json_types import Json
-from ..strict_json import objects_in
+from ..lib.strict_json import objects_in
 
 MAX_BYTES = 3_750_000  # of one file: 5 MB of base64, which is what Anthropic takes
 MAX_SIDE = 8_000  # pixels: Anthropic's limit, and no provider shows more than a fourth of it

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..json_types import Json, Message, Patch
-from ..strict_json import dumps, pointer
+from ..lib.strict_json import dumps, pointer
 from . import media
 
 FREED = 4_000_000  # characters that are freed at least, so that the cached prefix breaks rarely

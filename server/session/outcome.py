@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..json_types import Event, Interrupt, Json, Message, Session, ToolCall
-from ..schema.compile import inline
-from ..schema.convert import error_text
-from ..schema.objects import object_schema
-from ..schema.validate import validate
-from ..strict_json import JSONError, browser_safe, dumps, loads
+from ..lib.json_schema.compile import inline
+from ..lib.json_schema.convert import error_text
+from ..lib.json_schema.objects import object_schema
+from ..lib.json_schema.validate import validate
+from ..lib.strict_json import JSONError, browser_safe, dumps, loads
 from . import media
 from .events import FILLED
 from .json_patch import parse_pointer

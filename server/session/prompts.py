@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..json_types import Message, RunWarning, Session
-from ..strict_json import dumps
+from ..lib.strict_json import dumps
 from .guidance import instructions_text, prompt_listing
 from .modes import mode_of
 from .outcome import schema_of

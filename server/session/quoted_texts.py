@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..strict_json import quote
+from ..lib.strict_json import quote
 
 ROLES = ("user", "assistant")
 

@@ -26,7 +26,7 @@ from ..json_types import (
     RunInfo,
     Session,
 )
-from ..strict_json import LARGEST_COUNT, canonical, pointer
+from ..lib.strict_json import LARGEST_COUNT, canonical, pointer
 from . import events, snapshot
 from .answers import ANSWERS
 from .events import messages_filled, put, state_delta

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..json_types import Json
-from ..sandbox.network_policy import NETWORKS
-from ..schema.field_types import ANY
-from ..strict_json import as_list, as_object, objects_in, pointer
+from ..lib.json_schema.field_types import ANY
+from ..lib.sandbox.network_policy import NETWORKS
+from ..lib.strict_json import as_list, as_object, objects_in, pointer
 from .agent_definition import DEFAULT
 from .config_schema import CONFIG, FOREIGN
 from .limits import BEYOND_RULES

@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..schema import field_types
-from ..schema.field_types import (
+from ..lib.json_schema import field_types
+from ..lib.json_schema.field_types import (
     ANY,
     FLAG,
     OBJECT,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..json_types import Change, Json, Session, UsedSkill
-from ..strict_json import dumps
+from ..lib.strict_json import dumps
 from .agent_definition import policy_word
 from .events import put
 from .guidance import listing, skills_of

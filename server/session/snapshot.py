@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..json_types import Event, Json, Message, Reasoning, RunInfo, Session, ToolCall
-from ..strict_json import as_object
+from ..lib.strict_json import as_object
 from . import content_blocks
 from .events import (
     SNAPSHOT,

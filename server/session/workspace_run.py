@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..json_types import Change, Json, Session
-from ..strict_json import dumps
+from ..lib.strict_json import dumps
 from .answers import OF_FILES
 from .events import drop, put
 from .workspace_stand import first_tree

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Message, Session, SessionWorkspace
-from ..strict_json import as_object
+from ..lib.strict_json import as_object
 
 TREE = re.compile(r"[0-9a-f]{64}")
 

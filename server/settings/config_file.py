@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import strict_json
 from ..json_types import Json
-from ..runtime import private_files
-from ..runtime.descriptors import open_fd
-from ..runtime.file_stamps import stamp_of
+from ..lib import strict_json
+from ..lib.runtime import private_files
+from ..lib.runtime.descriptors import open_fd
+from ..lib.runtime.file_stamps import stamp_of
 from .secret_values import put_back
 
 LOCK = ".config.lock"  # in the home folder: of all processes that write the file

@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .. import strict_json
-from ..runtime.secret_filter import MASK
-from ..sandbox.network_policy import NETWORKS
-from ..schema.field_types import (
+from ..lib import strict_json
+from ..lib.json_schema.field_types import (
     ANY,
     FLAG,
     TEXT,
@@ -33,6 +31,8 @@ from ..schema.field_types import (
     one_of,
     text_like,
 )
+from ..lib.runtime.secret_filter import MASK
+from ..lib.sandbox.network_policy import NETWORKS
 from ..session.limits import (
     APIS,
     BEYOND_RULES,

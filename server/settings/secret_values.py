@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from ..runtime.secret_filter import MASK, remove_texts
+from ..lib.runtime.secret_filter import MASK, remove_texts
 from ..telemetry import redact
 
 Path = tuple[str | int, ...]

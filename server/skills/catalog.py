@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
+from ..lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
 from ..telemetry import log
 from .folder import (
     FILE,

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd
 from .front_matter import FrontMatter, FrontMatterError, Value, read_front_matter
 from .hidden_characters import count_hidden
 

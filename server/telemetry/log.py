@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TextIO
 
-from ..runtime.run_id import run_id
+from ..lib.runtime.run_id import run_id
 from . import tracing
 from .redact import mask, mask_all, mask_flat, mask_values
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .. import strict_json
-from ..http.client import Client, ClientError, Timeouts
+from ..lib import strict_json
+from ..lib.http.client import Client, ClientError, Timeouts
 from . import log, tracing
 from .log import RotatingFile, Rotation
 from .redact import mask, mask_all

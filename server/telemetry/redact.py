@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from ..runtime.secret_filter import MASK
+from ..lib.runtime.secret_filter import MASK
 
 MIN_SECRET = 6  # masking shorter ones would hide ordinary words
 LONG = 16

@@ -17,12 +17,12 @@ from types import MappingProxyType
 from typing import Any
 
 from ..json_types import Json, Message, Session, ToolCall
-from ..schema.convert import error_text, parse
-from ..schema.portable import original_names
-from ..schema.repair import repair
-from ..schema.report import Mismatch
-from ..schema.validate import Validator
-from ..strict_json import JSONError, depth_exceeds, dumps, loads, pointer
+from ..lib.json_schema.convert import error_text, parse
+from ..lib.json_schema.portable import original_names
+from ..lib.json_schema.repair import repair
+from ..lib.json_schema.report import Mismatch
+from ..lib.json_schema.validate import Validator
+from ..lib.strict_json import JSONError, depth_exceeds, dumps, loads, pointer
 from .argument_forms import in_one_form
 from .result import MAX_NESTED
 

@@ -18,11 +18,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..json_types import Event, Json, LedgerEntry, Session
-from ..sandbox.network_policy import NETWORKS
-from ..schema.compile import inline
-from ..schema.generate import NOTHING, example, response_schema, schema_of
-from ..schema.portable import portable
-from ..strict_json import browser_safe, canonical, dumps
+from ..lib.json_schema.compile import inline
+from ..lib.json_schema.generate import NOTHING, example, response_schema, schema_of
+from ..lib.json_schema.portable import portable
+from ..lib.sandbox.network_policy import NETWORKS
+from ..lib.strict_json import browser_safe, canonical, dumps
 from .argument_forms import formats_of
 from .decorators import MARK, Context, ToolError
 from .permission import Permission

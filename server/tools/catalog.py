@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from ..agents.registry import AgentFolders
-from ..http.client import Client
-from ..sandbox.environments import Environment
-from ..sandbox.package import Package
-from ..schema.compile import member
-from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
+from ..lib.http.client import Client
+from ..lib.json_schema.compile import member
+from ..lib.json_schema.validate import Mismatch, SchemaError, Schemas, Validator
+from ..lib.sandbox.environments import Environment
+from ..lib.sandbox.package import Package
+from ..lib.strict_json import JSONError, loads
 from ..session.json_patch import parse_pointer
-from ..strict_json import JSONError, loads
 from ..telemetry import log
 from . import builtin
 from .base import Tool

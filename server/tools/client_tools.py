@@ -13,10 +13,10 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Event, Session, ToolResult
-from ..schema.field_types import Misfit
+from ..lib.json_schema.field_types import Misfit
+from ..lib.strict_json import browser_safe
 from ..session import events
 from ..session.call_actions import ClientResult, SendToClient
-from ..strict_json import browser_safe
 from . import policy
 from .base import Tool, hints_of
 from .result import MAX_TEXT, as_text, limit_result, shorten_text

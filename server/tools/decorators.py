@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
-from ..sandbox.tool_context import Context as Context
-from ..sandbox.tool_context import LimitReached as LimitReached
-from ..sandbox.tool_context import ToolError as ToolError
+from ..lib.sandbox.tool_context import Context as Context
+from ..lib.sandbox.tool_context import LimitReached as LimitReached
+from ..lib.sandbox.tool_context import ToolError as ToolError
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)

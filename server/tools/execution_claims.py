@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..runtime import private_files
-from ..runtime.private_files import DRAFT
-from ..strict_json import JSONError, dumps, loads
+from ..lib.runtime import private_files
+from ..lib.runtime.private_files import DRAFT
+from ..lib.strict_json import JSONError, dumps, loads
 from ..telemetry import log
 
 _log = log.get("claims")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 from urllib.parse import urljoin, urlsplit
 
-from ..http.client import Client, ClientError, Response, Timeouts, address_of
+from ..lib.http.client import Client, ClientError, Response, Timeouts, address_of
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure
 from .decorators import ADDRESS, Context, ToolError, tool

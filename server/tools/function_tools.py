@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Session
-from ..sandbox.host_programs import protected_part
-from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.package import Package
+from ..lib.sandbox.host_programs import protected_part
+from ..lib.sandbox.network_policy import NetworkPolicy
+from ..lib.sandbox.package import Package
 from . import builtin
 from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
 from .decorators import Context, ToolError

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from ..http.client import Client, ClientError, Response, Timeouts
-from ..runtime.secret_filter import remove_texts
-from ..schema.field_types import FLAG, TEXT, object_of, one_of, text, text_like
+from ..lib.http.client import Client, ClientError, Response, Timeouts
+from ..lib.json_schema.field_types import FLAG, TEXT, object_of, one_of, text, text_like
+from ..lib.runtime.secret_filter import remove_texts
+from ..lib.strict_json import JSONError, dumps, loads
 from ..settings import forwarding
 from ..settings.schema import problems
-from ..strict_json import JSONError, dumps, loads
 from ..telemetry import redact, tracing
 from .base import Emit, Invocation, Tool, failure, hints_of
 from .decorators import HINTS, ToolError

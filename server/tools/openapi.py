@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from ..schema.compile import inline
-from ..schema.validate import KEYWORDS
-from ..strict_json import as_list, as_object, dumps
+from ..lib.json_schema.compile import inline
+from ..lib.json_schema.validate import KEYWORDS
+from ..lib.strict_json import as_list, as_object, dumps
 
 TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 DATA = ("default", "const", "enum", "examples", "required")

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..json_types import Json, RunWarning, Session
-from ..sandbox.policy import CONFINING
+from ..lib.sandbox.policy import CONFINING
 from ..workspace.folders import MODES
 from .runner import ToolRunner
 

@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import Any, cast
 
 from ..json_types import Grant, Interrupt, Json, Message, Session, ToolCall
-from ..sandbox import network_policy
-from ..sandbox.network_policy import NETWORKS, NetworkPolicy
+from ..lib.sandbox import network_policy
+from ..lib.sandbox.network_policy import NETWORKS, NetworkPolicy
+from ..lib.strict_json import JSONError, canonical, loads
 from ..session import agent_definition
 from ..session.call_actions import is_unattended
-from ..strict_json import JSONError, canonical, loads
 from . import argument_forms
 from .base import Tool
 from .permission import NO_PERMISSION, Permission, mode_of

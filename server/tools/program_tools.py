@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Json
-from ..schema.generate import SignatureError, schema_of
-from ..schema.to_json import plain
+from ..lib.json_schema.generate import SignatureError, schema_of
+from ..lib.json_schema.to_json import plain
 from ..settings.owner_code import ErrorCapture as Called
 from ..settings.owner_code import UnfinishedCalls, load
 from ..telemetry import log

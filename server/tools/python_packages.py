@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..runtime import programs
-from ..runtime.start_folder import NEUTRAL
-from ..sandbox.package import Package
-from ..sandbox.policy import SCRATCH, WORKSPACE, outermost_folders
+from ..lib.runtime import programs
+from ..lib.runtime.start_folder import NEUTRAL
+from ..lib.sandbox.package import Package
+from ..lib.sandbox.policy import SCRATCH, WORKSPACE, outermost_folders
 from ..telemetry import redact
 
 OLDEST = (3, 11)

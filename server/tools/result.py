@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..json_types import Event, Json, Patch, Session, ToolResult
-from ..runtime.offload import offload
-from ..sandbox.process import Outcome
+from ..lib.runtime.offload import offload
+from ..lib.sandbox.process import Outcome
+from ..lib.strict_json import browser_safe, depth_exceeds, dumps
 from ..session import media, media_room
-from ..strict_json import browser_safe, depth_exceeds, dumps
 from ..telemetry import log
 from ..workspace.places import STATES
 from .execution_claims import HORIZON, RESULT

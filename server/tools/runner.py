@@ -22,16 +22,16 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
-from ..runtime.accounts import Accounts
-from ..sandbox.kept_processes import KeptProcesses
-from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.package import Package, closed_folder
-from ..sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
-from ..sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
-from ..sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
-from ..sandbox.process_call import ProcessCall
-from ..sandbox.warm_pools import WarmPools
-from ..sandbox.worker_pool import WAITING, WorkerPool
+from ..lib.runtime.accounts import Accounts
+from ..lib.sandbox.kept_processes import KeptProcesses
+from ..lib.sandbox.network_policy import NetworkPolicy
+from ..lib.sandbox.package import Package, closed_folder
+from ..lib.sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
+from ..lib.sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
+from ..lib.sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
+from ..lib.sandbox.process_call import ProcessCall
+from ..lib.sandbox.warm_pools import WarmPools
+from ..lib.sandbox.worker_pool import WAITING, WorkerPool
 from ..skills.copies import SKILL_FILES, SkillCopies
 from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from ..json_types import Event
+from ..lib.strict_json import dumps
 from ..session import events
 from ..session.limits import LimitCeilings
-from ..strict_json import dumps
 from .aftermath import Aftermath, complete
 from .execution_claims import Claims, Locks
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from ..json_types import Json
-from ..strict_json import dumps
+from ..lib.strict_json import dumps
 from .foreign_text import clean, clean_line, web_url
 
 MAX_TITLE = 300

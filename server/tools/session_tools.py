@@ -16,12 +16,12 @@ from typing import Annotated, Any, Literal
 from ..agents.registry import AgentFolders, parse_agent_file
 from ..context.view import NoSuchMessage, ops_of, reload, reload_text, retain
 from ..json_types import AgentDefinition, Plan, Session
-from ..runtime import private_files
+from ..lib.runtime import private_files
+from ..lib.strict_json import JSONError
 from ..session import agent_definition as definitions
 from ..session import events, outcome, plan
 from ..session.agent_definition import WORDS, lists_finish, wants_finish
 from ..session.modes import mode_of
-from ..strict_json import JSONError
 from .base import Emit, Invocation, Tool, detail, failure
 from .decorators import Context, ToolError, tool
 from .runner import Outcome

@@ -16,9 +16,9 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
-from ..runtime.file_stamps import FileStamps, Stamp, stamp_of
-from ..sandbox.environments import Environment, package_folders
-from ..sandbox.package import Package
+from ..lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
+from ..lib.sandbox.environments import Environment, package_folders
+from ..lib.sandbox.package import Package
 from ..settings.requirements import normal_requirements
 from ..settings.script_metadata import (
     MetadataError,

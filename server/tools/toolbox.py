@@ -19,14 +19,15 @@ from typing import Any, NamedTuple
 from ..agents.registry import AgentFolders
 from ..config import Config
 from ..errors import Problem
-from ..http.client import Client
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
-from ..runtime.accounts import Accounts
-from ..sandbox.network_policy import NETWORKS
-from ..sandbox.package import Package
-from ..sandbox.policy import TIERS
-from ..schema.compile import inline
-from ..schema.validate import Validator, cached_validator
+from ..lib.http.client import Client
+from ..lib.json_schema.compile import inline
+from ..lib.json_schema.validate import Validator, cached_validator
+from ..lib.runtime.accounts import Accounts
+from ..lib.sandbox.network_policy import NETWORKS
+from ..lib.sandbox.package import Package
+from ..lib.sandbox.policy import TIERS
+from ..lib.strict_json import Constant, ConstantList, browser_safe, pointer
 from ..session import agent_definition, events
 from ..session.call_actions import Verdict
 from ..session.json_patch import copy_json
@@ -34,7 +35,6 @@ from ..session.limits import LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
 from ..skills.catalog import SkillCatalog
-from ..strict_json import Constant, ConstantList, browser_safe, pointer
 from ..workspace.folders import Folders
 from ..workspace.host import Workspaces
 from . import client_tools, policy

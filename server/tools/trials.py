@@ -14,10 +14,10 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..sandbox import selftest
-from ..sandbox.network_policy import NetworkPolicy
-from ..sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, SandboxPolicy
-from ..sandbox.process import Job, Outcome
+from ..lib.sandbox import selftest
+from ..lib.sandbox.network_policy import NetworkPolicy
+from ..lib.sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, SandboxPolicy
+from ..lib.sandbox.process import Job, Outcome
 from ..workspace.places import Places, make_folders
 
 OWN = "own-"  # prefix of folders for the server's own calls; sessions' names have no dash

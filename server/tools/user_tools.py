@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from ..schema.convert import convert
-from ..schema.generate import Signature, SignatureError, schema_of
-from ..schema.to_json import plain
-from ..schema.validate import validate
+from ..lib.json_schema.convert import convert
+from ..lib.json_schema.generate import Signature, SignatureError, schema_of
+from ..lib.json_schema.to_json import plain
+from ..lib.json_schema.validate import validate
 from .decorators import KIT, MARK, Context, ToolError, tool, toolkit
 
 

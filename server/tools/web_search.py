@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from ..http.client import Client, ClientError, Timeouts
-from ..runtime.secret_filter import remove_texts
-from ..strict_json import JSONError, loads
+from ..lib.http.client import Client, ClientError, Timeouts
+from ..lib.runtime.secret_filter import remove_texts
+from ..lib.strict_json import JSONError, loads
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, ToolError, tool
 from .foreign_text import clean_line

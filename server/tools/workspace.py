@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from ..sandbox.host_programs import protected_part
+from ..lib.sandbox.host_programs import protected_part
 from ..session import media
 from .decorators import Context, ToolError
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import BROKEN, FULL
+from ..lib.problem import BROKEN, FULL
 
 CLOSED = (errno.EACCES, errno.EPERM)
 READ_ONLY = (*CLOSED, errno.EROFS)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from ..runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd
 from .errors import WorkspaceError, system_errors
 from .objects import chunks_of, write_sparse
 from .restore import Folders

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
-from ..sandbox.policy import CONFINING
+from ..lib.sandbox.policy import CONFINING
 from ..telemetry import log
 
 MODES = ("read", "write", "overlay")

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ..runtime.descriptors import open_fd
-from ..sandbox import host_programs
+from ..lib.runtime.descriptors import open_fd
+from ..lib.sandbox import host_programs
 from .errors import WorkspaceError
 from .file_access import FileAccess
 from .root import Root

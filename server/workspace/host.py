@@ -14,10 +14,10 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from ..json_types import Json, Session
-from ..sandbox.kept_processes import KeptProcess, KeptProcesses
-from ..sandbox.network_policy import NetworkPolicy, narrow
-from ..sandbox.policy import SCRATCH_NAME, Mount
-from ..sandbox.process import Job, Outcome, Process
+from ..lib.sandbox.kept_processes import KeptProcess, KeptProcesses
+from ..lib.sandbox.network_policy import NetworkPolicy, narrow
+from ..lib.sandbox.policy import SCRATCH_NAME, Mount
+from ..lib.sandbox.process import Job, Outcome, Process
 from ..telemetry import log
 from .errors import WorkspaceError, system_errors
 from .places import Place, Places, identities, make_folders

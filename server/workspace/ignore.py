@@ -13,7 +13,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..sandbox import host_programs
+from ..lib.sandbox import host_programs
 
 NAME = ".gitignore"
 MAX_BYTES = 1 << 20  # of one file; a larger one holds no rules

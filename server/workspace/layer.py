@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ..runtime.descriptors import open_fd
-from ..sandbox import host_programs
+from ..lib.runtime.descriptors import open_fd
+from ..lib.sandbox import host_programs
 from .differences import Difference, differences
 from .errors import READ_ONLY, WorkspaceError
 from .file_access import remove_all

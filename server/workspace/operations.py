@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from ..errors import FULL
+from ..lib.problem import FULL
 from . import guidance
 from .differences import Difference, differences
 from .errors import WorkspaceError, system_errors

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..sandbox.policy import FOLDER, OBJECTS, SESSION, STATE, WORKSPACE, Mount
+from ..lib.sandbox.policy import FOLDER, OBJECTS, SESSION, STATE, WORKSPACE, Mount
 from ..skills.copies import SKILL_FILES
 from .folders import Folder, Folders
 from .guard import protected_places

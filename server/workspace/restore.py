@@ -17,7 +17,7 @@ from collections.abc import Callable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ..runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd
 from .differences import differences
 from .left_out import Left
 from .objects import ObjectStore, sync_file_system

@@ -23,8 +23,8 @@ from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from ..runtime.descriptors import open_fd
-from ..sandbox import host_programs
+from ..lib.runtime.descriptors import open_fd
+from ..lib.sandbox import host_programs
 from . import git_index, ignore
 from .ignore import MAX_STEPS, Budget, Rules, Stack, TooManyError
 from .objects import ObjectStore, read_some

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from ..runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd
 from .errors import WorkspaceError
 from .places import Place
 from .state import LOCK, try_lock

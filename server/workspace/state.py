@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..runtime import private_files
-from ..runtime.descriptors import open_fd
+from ..lib.runtime import private_files
+from ..lib.runtime.descriptors import open_fd
 from .errors import WorkspaceError
 
 POLL_S = 0.01

@@ -10,8 +10,8 @@ import os
 import re
 from pathlib import Path
 
-from ..runtime.descriptors import open_fd
-from ..sandbox.network_policy import NetworkPolicy
+from ..lib.runtime.descriptors import open_fd
+from ..lib.sandbox.network_policy import NetworkPolicy
 from .folders import Folder
 
 MOST_HOSTS = 5  # that are named

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd
 from .errors import WorkspaceError
 from .objects import BLOCK, ObjectStore, write_all
 from .trees import Entry, Place, text_of, walk

@@ -18,15 +18,15 @@ from typing import Any
 from server.agent.loop import REST_S, BaseAgent, Run
 from server.config import Config
 from server.errors import Problem
-from server.runtime import waits
-from server.runtime.offload import LARGE
+from server.lib.runtime import waits
+from server.lib.runtime.offload import LARGE
+from server.lib.strict_json import LARGEST_COUNT, canonical
 from server.session import events
 from server.session.events import ALIASES, EXEC, alias
 from server.session.fold import Folder, digest
 from server.session.kept_sessions import KeptSession
 from server.session.limits import cap_limits
 from server.session.schema import MAX_ID
-from server.strict_json import LARGEST_COUNT, canonical
 from server.telemetry import log
 from server.tools.toolbox import Toolbox
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.toolbox import Toolbox
 
 from .. import fakes

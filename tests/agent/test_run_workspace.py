@@ -11,10 +11,10 @@ from typing import Any
 
 from server.agent.loop import BaseAgent
 from server.errors import Problem
+from server.lib.strict_json import canonical
 from server.session.fold import Folder
 from server.session.sanitize import sanitize
 from server.session.workspace_stand import stand_of
-from server.strict_json import canonical
 from server.workspace.errors import WorkspaceError
 
 from ..fakes import (

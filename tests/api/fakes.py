@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from typing import Any
 
 from server.errors import Problem
-from server.http.exchange import Exchange
-from server.http.parser import (
+from server.json_types import Event
+from server.lib.http.exchange import Exchange
+from server.lib.http.parser import (
     NO_BODY,
     Body,
     Buffer,
@@ -20,7 +21,6 @@ from server.http.parser import (
     advance,
     parse_response,
 )
-from server.json_types import Event
 from server.session.kept_sessions import KeptSession
 
 

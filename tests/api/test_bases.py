@@ -17,11 +17,11 @@ from server.api.auth import Keys
 from server.api.info import HealthHandler
 from server.api.router import Route, Router
 from server.api.sessions import TERMINAL, Runs, Sessions
-from server.http.listener import BaseServer, ServerLimits
-from server.http.sse import Decoder
+from server.lib.http.listener import BaseServer, ServerLimits
+from server.lib.http.sse import Decoder
+from server.lib.strict_json import canonical
 from server.session.fold import Folder
 from server.session.kept_sessions import KeptSession
-from server.strict_json import canonical
 from server.telemetry import log
 
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ManualClock, ScriptedModel, agent, answer, user

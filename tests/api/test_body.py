@@ -11,11 +11,11 @@ import unittest
 import zlib
 from typing import Any
 
-from server import strict_json
 from server.api.body import FREE, RATIO, check_fields, inflate, strings_size
 from server.errors import Problem
-from server.http.parser import ProtocolError
-from server.strict_json import PER_VALUE
+from server.lib import strict_json
+from server.lib.http.parser import ProtocolError
+from server.lib.strict_json import PER_VALUE
 
 from .fakes import run_async
 from .test_sessions import DOCUMENT, JSON, LIMITS, Case

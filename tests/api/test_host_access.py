@@ -20,7 +20,7 @@ from server.api.host_access import (
     refusals,
     why_inner,
 )
-from server.schema.field_types import ANY, Kind, object_of
+from server.lib.json_schema.field_types import ANY, Kind, object_of
 from server.settings.schema import MODEL, MODULES, OPENS, PROVIDER, REST, kind_of
 from server.tools.decorators import ToolError
 from server.tools.mcp.entry import ALIASES, ENTRY, normalize_entry

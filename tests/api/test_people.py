@@ -16,9 +16,9 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import load
-from server.http.connection import ServerLimits
-from server.http.listener import BaseServer
 from server.json_types import Event
+from server.lib.http.connection import ServerLimits
+from server.lib.http.listener import BaseServer
 
 from ..fakes import ScriptedModel, user
 

@@ -14,10 +14,10 @@ from typing import Any
 from server.api.auth import Keys
 from server.api.router import RequestContext, Route, Router
 from server.errors import CODES, Problem
-from server.http.cors import Origins
-from server.http.parser import ProtocolError
+from server.lib.http.cors import Origins
+from server.lib.http.parser import ProtocolError
+from server.lib.strict_json import JSONError
 from server.settings import forwarding
-from server.strict_json import JSONError
 from server.telemetry import log
 
 from . import fakes

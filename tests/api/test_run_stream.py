@@ -11,7 +11,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.api.router import RequestContext, Route, Router
 from server.api.sessions import HeartbeatTimer, Runs
-from server.runtime import waits
+from server.lib.runtime import waits
 
 from .fakes import run_async
 from .test_sessions import DOCUMENT, LIMITS, SCRIPT, SSE, Case

@@ -13,8 +13,8 @@ from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.api.sessions import Runs, Sessions, wants_stream
 from server.errors import Problem
-from server.http import sse
-from server.http.parser import ProtocolError
+from server.lib.http import sse
+from server.lib.http.parser import ProtocolError
 from server.session import events, snapshot
 from server.telemetry import log
 

@@ -17,7 +17,7 @@ from server.api.router import RequestContext
 from server.api.static import CSP, INLINE, WORKER_PAGE_CSP, Files, byte_range, file_name
 from server.config import shipped_path
 from server.errors import Problem
-from server.http.exchange import PIECE
+from server.lib.http.exchange import PIECE
 
 from . import fakes
 from .fakes import run_async

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from server import __main__ as server
-from server.runtime import event_loop
+from server.lib.runtime import event_loop
 
 FILE = "BENCH_ROUNDS_FILE"  # environment: where the longest time is written, in seconds
 BEGIN, TELL = signal.SIGUSR1, signal.SIGUSR2

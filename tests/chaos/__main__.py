@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.http.sse import Decoder
+from server.lib.http.sse import Decoder
 from server.session.fold import Folder, digest
 
 from ..agent.test_loop import Client, complete

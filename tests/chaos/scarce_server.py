@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from server.__main__ import main
-from server.runtime.event_loop import Loop
-from server.sandbox import syscalls
+from server.lib.runtime.event_loop import Loop
+from server.lib.sandbox import syscalls
 
 RESOURCES: dict[str, tuple[tuple[Any, str], ...]] = {
     "accept": ((socket.socket, "_accept"),),

@@ -14,11 +14,11 @@ from typing import Any
 from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.api.sessions import Runs, Sessions
-from server.http.listener import BaseServer, ServerLimits
-from server.http.sse import Decoder
 from server.json_types import Event, Session
+from server.lib.http.listener import BaseServer, ServerLimits
+from server.lib.http.sse import Decoder
+from server.lib.strict_json import canonical
 from server.session.fold import Folder
-from server.strict_json import canonical
 
 from ..agent.test_loop import TOOLS, Client, complete, plan
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ScriptedModel, agent, answer, user

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from server.lib.strict_json import loads
 from server.protocols.agui import request
 from server.session import snapshot
 from server.session.fold import Folder
-from server.strict_json import loads
 from server.tools.runner import ToolRunner
 
 from ..tooling import ports

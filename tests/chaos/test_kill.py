@@ -18,10 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from server.http.sse import Decoder
 from server.json_types import Event, Session
+from server.lib.http.sse import Decoder
+from server.lib.strict_json import canonical
 from server.session.fold import Folder, digest
-from server.strict_json import canonical
 from server.tools.runner import ToolRunner
 
 from ..agent.test_loop import Client, complete

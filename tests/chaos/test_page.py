@@ -17,8 +17,8 @@ from typing import Any
 
 from server.agent.loop import BaseAgent
 from server.json_types import Session
+from server.lib.strict_json import canonical
 from server.session.fold import Folder
-from server.strict_json import canonical
 
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
 from ..tooling import turns

@@ -19,7 +19,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.http.listener import BaseServer, ServerLimits
+from server.lib.http.listener import BaseServer, ServerLimits
 
 from ..fakes import DEFAULTS, user
 

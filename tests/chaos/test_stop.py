@@ -12,7 +12,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from server.http.sse import Decoder
+from server.lib.http.sse import Decoder
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 

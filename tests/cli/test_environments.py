@@ -16,7 +16,7 @@ import unittest
 from collections.abc import Mapping
 from pathlib import Path
 
-from server.sandbox.environments import FOLDER, Environment, package_folders
+from server.lib.sandbox.environments import FOLDER, Environment, package_folders
 
 from ..tooling import forks, turns
 from ..tooling.child import Child

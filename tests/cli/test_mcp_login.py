@@ -13,7 +13,7 @@ from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from server.http.client import Client, ClientError
+from server.lib.http.client import Client, ClientError
 
 from ..tooling import tools
 from ..tools.mcp_sign_in_server import World

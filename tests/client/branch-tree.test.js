@@ -478,7 +478,7 @@ test('a run writes the active path as if there were no branches, and never what 
 const SERVER = `
 import json, sys
 from server.agent.call_decisions import unanswered_calls
-from server.schema.validate import Schemas
+from server.lib.json_schema.validate import Schemas
 from server.session.accept import _bad_answers
 from server.session.schema import check
 for line in sys.stdin:

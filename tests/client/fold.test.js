@@ -22,7 +22,7 @@ function folded(session, events) {
 function foldInPython(cases) {
   const script = [
     'import json, sys',
-    'from server.strict_json import canonical, loads',
+    'from server.lib.strict_json import canonical, loads',
     'from server.session.fold import Folder, digest',
     'for line in sys.stdin:',
     '    case = loads(line)',

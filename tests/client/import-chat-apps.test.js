@@ -175,7 +175,7 @@ test('files that are broken anywhere: what is sound in them comes, fits together
       if (other && switchTo(other, rows.at(-1).id)) made.push(other)
     }
   }
-  const script = 'import sys; from server.strict_json import loads; from server.session.accept import accept; [accept(one) for one in loads(sys.stdin.read())]'
+  const script = 'import sys; from server.lib.strict_json import loads; from server.session.accept import accept; [accept(one) for one in loads(sys.stdin.read())]'
   const child = spawnSync('python3', ['-c', script], { cwd: ROOT, input: JSON.stringify(made), encoding: 'utf8' })
   assert.strictEqual(child.status, 0, child.stderr)
 })

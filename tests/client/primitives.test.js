@@ -30,7 +30,7 @@ test('canonical JSON has the bytes that Python writes', () => {
   const next = random(21)
   const documents = Array.from({ length: 2000 }, () => [document(next)])
   const input = documents.map((each) => JSON.stringify(each)).join('\n')
-  const script = 'import sys\nfrom server.strict_json import canonical, loads\nfor line in sys.stdin.buffer:\n    sys.stdout.buffer.write(canonical(loads(line)).encode() + b"\\n")'
+  const script = 'import sys\nfrom server.lib.strict_json import canonical, loads\nfor line in sys.stdin.buffer:\n    sys.stdout.buffer.write(canonical(loads(line)).encode() + b"\\n")'
   const child = spawnSync('python3', ['-c', script], { cwd: ROOT, input, encoding: 'utf8', maxBuffer: 1 << 28 })
   assert.strictEqual(child.status, 0, child.stderr)
   const lines = child.stdout.split('\n')

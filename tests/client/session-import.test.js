@@ -159,7 +159,7 @@ test('what other programs write beside and into messages does not make a session
     for (const [key, value] of Object.entries(expected)) assert.deepStrictEqual(plain(session.messages[0][key] ?? null), value ?? null, key)
     return session
   })
-  const script = 'import sys; from server.strict_json import loads; from server.session.accept import accept; [accept(one) for one in loads(sys.stdin.read())]'
+  const script = 'import sys; from server.lib.strict_json import loads; from server.session.accept import accept; [accept(one) for one in loads(sys.stdin.read())]'
   const child = spawnSync('python3', ['-c', script], { cwd: ROOT, input: JSON.stringify(made), encoding: 'utf8' })
   assert.strictEqual(child.status, 0, child.stderr)
 })

@@ -13,12 +13,12 @@ import random
 from typing import Any
 
 from server.json_types import Event
+from server.lib.strict_json import canonical
 from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import StreamDecoder, StreamReader
 from server.models.failure import Failure
 from server.models.responses import ResponsesDecoder
 from server.session.schema import check
-from server.strict_json import canonical
 
 from ..models.fakes import check_brackets, fold, options, provider
 from ..models.speakers import SPEAKERS, Messages, Responses

@@ -20,16 +20,16 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from server import strict_json
 from server.agent.loop import BaseAgent
 from server.agents.registry import AgentRegistry
 from server.config import Config
 from server.errors import Problem
-from server.http.client import Client
+from server.lib import strict_json
+from server.lib.http.client import Client
+from server.lib.strict_json import JSONError, canonical
 from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
 from server.session.fold import Folder, digest
-from server.strict_json import JSONError, canonical
 from server.telemetry import log
 from server.tools.base import Emit, Invocation, Tool
 from server.tools.fetch import FetchTool

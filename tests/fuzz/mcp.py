@@ -19,13 +19,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
-from server.sandbox.process import Outcome
-from server.schema.validate import SchemaError, Validator, check_schema
+from server.lib.http.client import Client
+from server.lib.json_schema.validate import SchemaError, Validator, check_schema
+from server.lib.sandbox.process import Outcome
+from server.lib.strict_json import browser_safe, canonical
 from server.session import events
 from server.session.fold import fold
 from server.session.schema import check
-from server.strict_json import browser_safe, canonical
 from server.tools.base import ToolQuestion
 from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.result import envelope, text_for_model

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from server.http.parser import (
+from server.lib.http.parser import (
     Body,
     Buffer,
     MessageLimits,
@@ -20,7 +20,7 @@ from server.http.parser import (
     parse_request,
     parse_response,
 )
-from server.http.sse import Decoder, EventTooLarge
+from server.lib.http.sse import Decoder, EventTooLarge
 
 from ..http.test_parser import BAD_RESPONSES, REFUSED, REQUESTS, RESPONSES, SMALL, TRUNCATED
 from ..http.test_sse import STREAMS

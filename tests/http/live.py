@@ -9,11 +9,18 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Collection
 from typing import TypeVar
 
-from server.http.connection import ServerLimits
-from server.http.cors import Origins
-from server.http.exchange import Exchange
-from server.http.listener import BaseServer, Handler
-from server.http.parser import Body, Buffer, ResponseHead, TruncatedError, advance, parse_response
+from server.lib.http.connection import ServerLimits
+from server.lib.http.cors import Origins
+from server.lib.http.exchange import Exchange
+from server.lib.http.listener import BaseServer, Handler
+from server.lib.http.parser import (
+    Body,
+    Buffer,
+    ResponseHead,
+    TruncatedError,
+    advance,
+    parse_response,
+)
 
 PATIENCE = 10.0  # s before a test that waits for something gives up
 QUICK = ServerLimits(

@@ -19,7 +19,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client, ClientError, Timeouts
+from server.lib.http.client import Client, ClientError, Timeouts
 
 from ..models.fakes import CHUNKED, Peer, answer, chunk, read_request, serving
 from .live import soon

@@ -13,8 +13,8 @@ import unittest
 import weakref
 from pathlib import Path
 
-from server.http.connection import ServerLimits
-from server.http.exchange import Exchange
+from server.lib.http.connection import ServerLimits
+from server.lib.http.exchange import Exchange
 
 from .live import CALM, PATIENCE, QUICK, connected, echo, get, post, request, serving, soon
 

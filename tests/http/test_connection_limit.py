@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.http.connection import SPARE, ConnectionLimit, network_of
+from server.lib.http.connection import SPARE, ConnectionLimit, network_of
 
 
 class One:

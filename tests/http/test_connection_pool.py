@@ -10,14 +10,14 @@ import ssl
 import unittest
 from typing import Any
 
-from server.http.connection_pool import (
+from server.lib.http.connection_pool import (
     ClientConnection,
     ClientError,
     ConnectionPool,
     Timeouts,
     plain,
 )
-from server.http.parser import CHUNKED, MessageLimits
+from server.lib.http.parser import CHUNKED, MessageLimits
 
 
 class Transport(asyncio.Transport):

@@ -6,7 +6,7 @@ import json
 import unittest
 
 from server.errors import Problem
-from server.http.cors import Origins
+from server.lib.http.cors import Origins
 
 from .live import connected, serving
 

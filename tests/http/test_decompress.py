@@ -6,7 +6,7 @@ import gzip
 import unittest
 import zlib
 
-from server.http.client import PIECE, Inflater
+from server.lib.http.client import PIECE, Inflater
 
 TEXT = b"".join(b"data: %d\n\n" % number for number in range(50_000))
 

@@ -7,8 +7,8 @@ import socket
 import sys
 import unittest
 
-from server.http.connection import ServerConnection
-from server.http.exchange import Exchange, wait_for_acknowledgement
+from server.lib.http.connection import ServerConnection
+from server.lib.http.exchange import Exchange, wait_for_acknowledgement
 
 from ..api.fakes import Channel, request
 from .live import connected, get, serving, soon

@@ -8,9 +8,9 @@ import unittest
 from collections.abc import Awaitable, Callable, Mapping
 
 from server.errors import Problem
-from server.http.cors import Origins
-from server.http.exchange import GATHER, PIECE, Exchange, problem_of, problem_response
-from server.http.parser import Buffer, MessageLimits, ProtocolError, advance, parse_request
+from server.lib.http.cors import Origins
+from server.lib.http.exchange import GATHER, PIECE, Exchange, problem_of, problem_response
+from server.lib.http.parser import Buffer, MessageLimits, ProtocolError, advance, parse_request
 
 from .live import connected, get, request, serving, soon
 

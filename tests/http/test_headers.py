@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from email.utils import formatdate
 
-from server.http.listener import http_date
-from server.http.parser import (
+from server.lib.http.listener import http_date
+from server.lib.http.parser import (
     add_field,
     host_allowed,
     serialize_request,

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from server.errors import Problem
-from server.http.connection import SPARE, ConnectionLimit, PlacedConnection, ServerLimits
-from server.http.exchange import Exchange
-from server.http.listener import BaseServer, bind
-from server.http.parser import ProtocolError
+from server.lib.http.connection import SPARE, ConnectionLimit, PlacedConnection, ServerLimits
+from server.lib.http.exchange import Exchange
+from server.lib.http.listener import BaseServer, bind
+from server.lib.http.parser import ProtocolError
 
 from .live import CALM, Client, connected, echo, get, post, request, serving, soon
 

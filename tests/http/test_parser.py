@@ -8,7 +8,7 @@ import unittest
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from server.http.parser import (
+from server.lib.http.parser import (
     CHUNKED,
     NO_BODY,
     UNTIL_CLOSE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.http.client import Proxy, proxy_for
+from server.lib.http.client import Proxy, proxy_for
 
 
 class Proxies(unittest.TestCase):

@@ -6,7 +6,7 @@ import random
 import unittest
 from collections.abc import Iterable
 
-from server.http.sse import Decoder, Event, EventTooLarge, comment, encode
+from server.lib.http.sse import Decoder, Event, EventTooLarge, comment, encode
 
 # What the stream says -> events. The first six are examples of the standard (section 9.2.6).
 STREAMS: dict[str, tuple[bytes, list[Event]]] = {

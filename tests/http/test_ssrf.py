@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client, ClientError, Timeouts, is_public, resolve, resolve_public
+from server.lib.http.client import Client, ClientError, Timeouts, is_public, resolve, resolve_public
 from server.tools.decorators import ToolError
 from server.tools.fetch import fetch
 

@@ -13,9 +13,9 @@ import unittest
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from server.http.connection import TLS_BUFFER, TLS_WORK, ServerLimits
-from server.http.exchange import Exchange
-from server.http.listener import SAID, TO_PLAIN_HTTP, BaseServer, Certificate, bind, reason
+from server.lib.http.connection import TLS_BUFFER, TLS_WORK, ServerLimits
+from server.lib.http.exchange import Exchange
+from server.lib.http.listener import SAID, TO_PLAIN_HTTP, BaseServer, Certificate, bind, reason
 
 from .live import CALM, QUICK, Client, echo, get, post, soon
 

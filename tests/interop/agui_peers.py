@@ -18,7 +18,7 @@ import ag_ui.core
 from ag_ui_validate import create_validator
 from pydantic import TypeAdapter, ValidationError
 
-from server.http import sse
+from server.lib.http import sse
 
 from ..tooling import tools
 

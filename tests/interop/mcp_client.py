@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from server.errors import Problem
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.skills.folder import SkillError
 from server.tools.base import ToolQuestion
 from server.tools.mcp.library import McpLibrary

@@ -7,7 +7,7 @@ import unittest
 from contextlib import ExitStack
 from typing import Any
 
-from server.http import sse
+from server.lib.http import sse
 from server.session import events, snapshot
 from server.session.fold import Folder
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server.http import sse
+from server.lib.http import sse
 from server.protocols.agui import request, routes
 from server.session import accept
 from server.session.events import dumps

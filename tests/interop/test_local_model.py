@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.schema.validate import validate
+from server.lib.json_schema.validate import validate
 from server.session.fold import Folder
 
 from ..tooling import patience, tools

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.base import ToolQuestion
 from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers, McpTool

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.http_api import HttpTool, operations, request
 
 from ..tooling import patience, tools

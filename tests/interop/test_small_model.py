@@ -12,12 +12,12 @@ from typing import Any
 
 from server.context.budget import of_message
 from server.context.view import view
-from server.http.client import Client
+from server.lib.http.client import Client
+from server.lib.json_schema.validate import validate
+from server.lib.strict_json import dumps
 from server.models import Options
 from server.models.chat import OpenAIAPI
 from server.models.vendors import PRESETS, Provider, endpoint
-from server.schema.validate import validate
-from server.strict_json import dumps
 
 from ..bench.context import OPTIONS, Policy, Yaa
 from ..models.fakes import message, options

@@ -18,9 +18,9 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.http.client import Client
-from server.http.listener import BaseServer, ServerLimits
-from server.schema.validate import validate
+from server.lib.http.client import Client
+from server.lib.http.listener import BaseServer, ServerLimits
+from server.lib.json_schema.validate import validate
 
 from .. import proofs
 from ..fakes import DEFAULTS

@@ -18,8 +18,8 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.http.listener import BaseServer, ServerLimits
-from server.sandbox.process import GIT
+from server.lib.http.listener import BaseServer, ServerLimits
+from server.lib.sandbox.process import GIT
 from server.tools.python_packages import registration
 
 from .. import proofs

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from server.errors import Problem
-from server.http.client import Client
 from server.json_types import Event
+from server.lib.http.client import Client
+from server.lib.runtime import waits
 from server.models import Options
 from server.models.adapter import MOST_STUCK, AdapterAPI, BaseAPI, ModelError, adapters
 from server.models.registry import Models
-from server.runtime import waits
 from server.session.fold import Folder
 from server.telemetry import log
 

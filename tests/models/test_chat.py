@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
 
-from server.http.client import Client
 from server.json_types import Event
+from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.chat_request import tool_mode
 from server.models.quirks import EndpointState

@@ -7,8 +7,8 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.http.client import Client
 from server.json_types import Event
+from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import RemoteAPI
 from server.models.quirks import LEFT_OUT, EndpointState, cures, other_api

@@ -8,7 +8,7 @@ import time
 import unittest
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.models.http_model import RemoteAPI
 from server.models.registry import Models
 from server.models.vendors import LOCAL, DiscoveredProviders, discover

@@ -18,8 +18,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from server.http.client import Client, ClientError
 from server.json_types import Event
+from server.lib.http.client import Client, ClientError
+from server.lib.runtime.offload import LARGE
+from server.lib.strict_json import Constant, dumps
 from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
 from server.models.chat_request import MANY
@@ -27,11 +29,9 @@ from server.models.http_model import FAST, RemoteAPI
 from server.models.quirks import EndpointState
 from server.models.registry import APIS, Model
 from server.models.vendors import PRESETS, Provider, choose_api, endpoint
-from server.runtime.offload import LARGE
 from server.session.fold import Folder
 from server.session.limits import API_PATHS
 from server.session.quoted_texts import SentTexts
-from server.strict_json import Constant, dumps
 
 from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (

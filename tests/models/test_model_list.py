@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.models.failure import Failure
 from server.models.model_list import base_of, list_models
 from server.models.registry import APIS, Models

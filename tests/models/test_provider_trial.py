@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.config import ConfigError
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.models.provider_trial import try_provider
 
 from .fakes import KEY, STOP, Peer, Reply, Server, answer, error, said, serving, sse

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.models.public_models import public_facts, table
 from server.models.registry import Models
 from server.models.vendors import PRESETS, host_of

@@ -8,8 +8,8 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.http.client import Client
 from server.json_types import Event
+from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.quirks import QUIRKS, UNSIGNED, EndpointState, learn_flags
 from server.models.registry import APIS

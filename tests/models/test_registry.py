@@ -10,7 +10,7 @@ from typing import Any
 
 from server.config import ConfigError
 from server.errors import Problem
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.models.demo import DemoAPI
 from server.models.http_model import RemoteAPI
 from server.models.registry import APIS, Models

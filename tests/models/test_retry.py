@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from server.json_types import Event
+from server.lib.runtime import waits
 from server.models.failure import Failure
 from server.models.retry import (
     LEAST_PACED,
@@ -21,7 +22,6 @@ from server.models.retry import (
     attempts,
     retry_after,
 )
-from server.runtime import waits
 
 from .fakes import FakeTime
 

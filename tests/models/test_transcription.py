@@ -10,7 +10,7 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
-from server.http.client import Client, Timeouts
+from server.lib.http.client import Client, Timeouts
 from server.models.failure import Failure
 from server.models.registry import Models
 from server.models.transcription import KINDS, MAX_ANSWER, USUAL, Transcriber, multipart

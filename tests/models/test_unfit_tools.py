@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.http.client import Client
 from server.json_types import Event
+from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.quirks import MOST_UNFIT, EndpointState, unfit_tool
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.lib.strict_json import LARGEST_COUNT
 from server.models import decoder
-from server.strict_json import LARGEST_COUNT
 
 
 class Read(unittest.TestCase):

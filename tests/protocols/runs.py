@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from server.agent.hooks import Hook, Hooks
 from server.agent.loop import Run
-from server.http import sse
 from server.json_types import Event
+from server.lib.http import sse
 
 from .. import fakes
 

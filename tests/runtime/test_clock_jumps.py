@@ -14,7 +14,7 @@ from typing import Any
 
 from server.app import App
 from server.config import load
-from server.runtime.clock_jumps import JUMP_S, PAUSE_S, ClockJumps, steady_s
+from server.lib.runtime.clock_jumps import JUMP_S, PAUSE_S, ClockJumps, steady_s
 
 from ..test_accounts import Asked
 

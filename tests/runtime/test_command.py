@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.runtime.command import COMMAND, command_of
+from server.lib.runtime.command import COMMAND, command_of
 
 # package, sys.argv[0], one file or not, the command
 CASES = (

@@ -16,8 +16,8 @@ import weakref
 from types import FrameType
 from typing import Any, ClassVar
 
-from server.http.client import Client, ClientError, Timeouts
-from server.runtime.event_loop import SCARCE, Loop, repeat, run
+from server.lib.http.client import Client, ClientError, Timeouts
+from server.lib.runtime.event_loop import SCARCE, Loop, repeat, run
 
 MANY = 40  # more than there are threads for anything else
 

@@ -9,8 +9,8 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from server.runtime import file_stamps
-from server.runtime.file_stamps import FileStamps, stamp_of
+from server.lib.runtime import file_stamps
+from server.lib.runtime.file_stamps import FileStamps, stamp_of
 
 
 class Stamps(unittest.TestCase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import unittest
 
-from server.runtime.offload import LARGE, collector_paused
+from server.lib.runtime.offload import LARGE, collector_paused
 
 
 class Pauses(unittest.TestCase):

@@ -16,7 +16,7 @@ from ..tooling.tools import ROOT
 ARENA = 64 << 20  # bytes that glibc reserves for an arena, beside the first
 TAKES = """
 import ctypes, sys, threading
-from server.runtime.memory import set_up_heap
+from server.lib.runtime.memory import set_up_heap
 {first}
 threads = [threading.Thread(target=ctypes.CDLL(None).malloc, args=(1000,)) for _ in range(4)]
 for each in threads:
@@ -64,7 +64,7 @@ class Arenas(unittest.TestCase):
     def test_what_is_free_between_is_given_back(self) -> None:
         """As after large requests, of which something small is kept."""
         program = (
-            "from server.runtime.memory import give_back\n"
+            "from server.lib.runtime.memory import give_back\n"
             "def pages(): return int(open('/proc/self/statm').read().split()[1])\n"
             "made = [b'x' * (100_000 + n) for n in range(500)]; kept = made[49::50]\n"
             "del made; before = pages(); give_back(); print(before - pages())"

@@ -9,8 +9,8 @@ import threading
 import time
 import unittest
 
-from server.runtime.accounts import crowded, person
-from server.runtime.offload import LARGE, RESTS, offload
+from server.lib.runtime.accounts import crowded, person
+from server.lib.runtime.offload import LARGE, RESTS, offload
 
 
 class Offload(unittest.IsolatedAsyncioTestCase):

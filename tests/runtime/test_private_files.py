@@ -10,14 +10,14 @@ import threading
 import unittest
 from pathlib import Path
 
-from server.runtime.private_files import remove_old, write
+from server.lib.runtime.private_files import remove_old, write
 
 from ..tooling.tools import ROOT
 
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-from server.runtime.private_files import write
+from server.lib.runtime.private_files import write
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
 try:

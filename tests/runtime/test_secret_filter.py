@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.runtime.secret_filter import SecretFilter
+from server.lib.runtime.secret_filter import SecretFilter
 
 SECRETS = ("correct-horse-battery", "correct-1", "пароль-секрет")
 

@@ -6,8 +6,8 @@ import asyncio
 import unittest
 from typing import Any
 
-from server.runtime.accounts import Pool
-from server.runtime.waits import listener, wait_notice
+from server.lib.runtime.accounts import Pool
+from server.lib.runtime.waits import listener, wait_notice
 
 
 class Waits(unittest.IsolatedAsyncioTestCase):

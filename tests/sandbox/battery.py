@@ -22,8 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from server.sandbox import child
-from server.sandbox.probe import closed_to_others
+from server.lib.sandbox import child
+from server.lib.sandbox.probe import closed_to_others
 from server.tools import user_tools
 from server.tools.runner import Job, Outcome, ToolRunner
 
@@ -225,8 +225,8 @@ class Victim:
 
 
 def forked(job: Job, folder: Path) -> dict[str, Any]:
-    """Run a call as a plain child does (server/sandbox/child.py), in a fork of this process; return
-    its result, or its error."""
+    """Run a call as a plain child does (lib/sandbox/child.py), in a fork; return its result, or its
+    error."""
     user_tools.load(job.where[1], None)
     request, ask = os.pipe()
     answer, results = os.pipe()

@@ -15,8 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.policy import code_folders
-from server.sandbox.probe import closed_to_others
+from server.lib.sandbox.policy import code_folders
+from server.lib.sandbox.probe import closed_to_others
 
 from ..tooling import turns
 

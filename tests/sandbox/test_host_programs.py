@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from collections.abc import Collection, Sequence
 
-from server.sandbox import host_programs
+from server.lib.sandbox import host_programs
 
 REPOSITORY = ("HEAD", "objects", "refs", "config")
 FOLDERS: dict[str, Collection[str]] = {

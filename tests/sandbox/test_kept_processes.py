@@ -10,8 +10,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from server.sandbox.kept_processes import CallOutput
-from server.sandbox.network_policy import NetworkPolicy
+from server.lib.sandbox.kept_processes import CallOutput
+from server.lib.sandbox.network_policy import NetworkPolicy
 from server.tools.function_tools import last_process
 from server.tools.runner import Job, Outcome
 from tests.tools import test_runner

@@ -15,7 +15,7 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from server.sandbox.probe import closed_to_others
+from server.lib.sandbox.probe import closed_to_others
 
 from ..chaos import processes
 from ..tooling.api import Api

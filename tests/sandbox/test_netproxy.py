@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from server.sandbox import netproxy
-from server.sandbox.netproxy import NetProxy, ProxyRefusal, parse_head
-from server.sandbox.network_policy import NetworkPolicy
-from server.sandbox.policy import PROXY_PORT
+from server.lib.sandbox import netproxy
+from server.lib.sandbox.netproxy import NetProxy, ProxyRefusal, parse_head
+from server.lib.sandbox.network_policy import NetworkPolicy
+from server.lib.sandbox.policy import PROXY_PORT
 from server.tools.runner import Job, Outcome
 
 from ..tooling import patience

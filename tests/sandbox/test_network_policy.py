@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.network_policy import NETWORKS, NetworkPolicy, entry_problem, narrow, widen
+from server.lib.sandbox.network_policy import NETWORKS, NetworkPolicy, entry_problem, narrow, widen
 
 HOSTS = (
     "packages.test",

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.sandbox.policy import MOST_LINKS, SandboxPolicy, links_to
+from server.lib.sandbox.policy import MOST_LINKS, SandboxPolicy, links_to
 
 from .test_battery import ROOT, SECONDS
 

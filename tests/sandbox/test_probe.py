@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.sandbox.policy import TIERS
-from server.sandbox.probe import closed_to_others, user_exists, user_id_ranges, verdict
+from server.lib.sandbox.policy import TIERS
+from server.lib.sandbox.probe import closed_to_others, user_exists, user_id_ranges, verdict
 from server.tools.runner import ToolRunner
 from server.tools.toolbox import Toolbox
 
@@ -148,7 +148,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
     def test_nobody_is_in_the_way_of_the_proof_in_the_temporary_folder(self) -> None:
         """Which is everybody's below tier A."""
         (self.home / "canary").mkdir()
-        code = "from server.sandbox import selftest as s; print(s.try_attempt(s.scratch, {}))"
+        code = "from server.lib.sandbox import selftest as s; print(s.try_attempt(s.scratch, {}))"
         done = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT, env={**os.environ, "TMPDIR": str(self.home)}, capture_output=True,
@@ -162,8 +162,9 @@ class Hardened(unittest.TestCase):
     def test_the_server_cannot_be_read(self) -> None:
         """PR_GET_DUMPABLE is 3; a process of its own, since this one should stay as it is."""
         code = (
-            "import ctypes; from server.sandbox.probe import harden; get = ctypes.CDLL(None).prctl;"
-            " before = get(3, 0, 0, 0, 0); harden(); print(before, get(3, 0, 0, 0, 0))"
+            "import ctypes; from server.lib.sandbox.probe import harden;"
+            " get = ctypes.CDLL(None).prctl; before = get(3, 0, 0, 0, 0); harden();"
+            " print(before, get(3, 0, 0, 0, 0))"
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
         self.assertEqual(done.stdout.split(), [b"1", b"0"], done.stderr)

@@ -10,11 +10,11 @@ import socket
 import tempfile
 import unittest
 
-from server.sandbox.network_policy import NetworkPolicy
-from server.sandbox.policy import WORKSPACE, Mount, SandboxPolicy
-from server.sandbox.process import Job, Outcome, SandboxedProcess, write_all
-from server.sandbox.process_call import ProcessCall
-from server.sandbox.worker_pool import WorkerPool
+from server.lib.sandbox.network_policy import NetworkPolicy
+from server.lib.sandbox.policy import WORKSPACE, Mount, SandboxPolicy
+from server.lib.sandbox.process import Job, Outcome, SandboxedProcess, write_all
+from server.lib.sandbox.process_call import ProcessCall
+from server.lib.sandbox.worker_pool import WorkerPool
 
 from ..tools.test_runner import LIMITS, SHELL, WAIT_S, open_files
 

@@ -6,7 +6,7 @@ import errno
 import struct
 import unittest
 
-from server.sandbox.seccomp import (
+from server.lib.sandbox.seccomp import (
     ABSENT,
     ALLOW,
     ANY_BIT,
@@ -26,7 +26,7 @@ from server.sandbox.seccomp import (
     compile_filter,
     pack,
 )
-from server.sandbox.syscalls import AUDIT, NEWEST, NUMBERS
+from server.lib.sandbox.syscalls import AUDIT, NEWEST, NUMBERS
 
 EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.ENOSYS))
 

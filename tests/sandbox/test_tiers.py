@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.policy import SCRATCH_FILES
+from server.lib.sandbox.policy import SCRATCH_FILES
 from server.tools.runner import Outcome
 
 from ..fakes import DEFAULTS

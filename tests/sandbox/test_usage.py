@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.sandbox import supervisor
-from server.sandbox.supervisor import Supervisor
+from server.lib.sandbox import supervisor
+from server.lib.sandbox.supervisor import Supervisor
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,

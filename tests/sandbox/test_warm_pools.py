@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.sandbox import supervisor
-from server.sandbox.warm_pools import OFFERED
-from server.sandbox.worker_pool import WAITING, WorkerPool
+from server.lib.sandbox import supervisor
+from server.lib.sandbox.warm_pools import OFFERED
+from server.lib.sandbox.worker_pool import WAITING, WorkerPool
 from server.tools.runner import Job, Outcome
 from server.tools.toolbox import Toolbox
 

@@ -14,10 +14,10 @@ import unittest
 from contextlib import aclosing
 from pathlib import Path
 
-from server.sandbox import supervisor
-from server.sandbox.policy import SandboxPolicy
-from server.sandbox.probe import closed_to_others
-from server.sandbox.worker_pool import STOP_S, WorkerPool
+from server.lib.sandbox import supervisor
+from server.lib.sandbox.policy import SandboxPolicy
+from server.lib.sandbox.probe import closed_to_others
+from server.lib.sandbox.worker_pool import STOP_S, WorkerPool
 from server.tools.runner import Job, Outcome
 
 from ..chaos.processes import until
@@ -56,8 +56,8 @@ def none_left(*words: str) -> bool:
 # A worker whose zygote ends before the worker can ask to follow it; prints what it says.
 ORPHAN = """
 import os, socket
-from server.sandbox import syscalls, worker
-from server.sandbox.policy import SandboxPolicy
+from server.lib.sandbox import syscalls, worker
+from server.lib.sandbox.policy import SandboxPolicy
 
 zygote = os.fork()
 if not zygote:
@@ -99,7 +99,8 @@ class Dying(WorkerPool):
 class Zygote(unittest.TestCase):
     def test_it_starts_without_what_only_the_server_needs(self) -> None:
         """An event loop takes half as long to load as all the rest of it."""
-        code = "import sys, server.sandbox.zygote; print({'asyncio', 'ssl'} & sys.modules.keys())"
+        code = "import sys, server.lib.sandbox.zygote as zygote;"
+        code += " print({'asyncio', 'ssl'} & sys.modules.keys())"
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
         self.assertEqual(done.stdout, b"set()\n", done.stderr)
 
@@ -180,8 +181,8 @@ class Workers(Sandboxed):
 
 CROWDED = """
 import resource
-from server.sandbox.policy import SandboxPolicy
-from server.sandbox.worker_pool import WorkerPool
+from server.lib.sandbox.policy import SandboxPolicy
+from server.lib.sandbox.worker_pool import WorkerPool
 
 def allow(processes):
     resource.prlimit(pool.pid, resource.RLIMIT_NPROC, (processes, most))

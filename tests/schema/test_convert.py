@@ -9,9 +9,9 @@ import unittest
 import uuid
 from typing import Any
 
-from server.schema.convert import MAX_ERROR_BYTES, Conversion, convert, error_text, parse
-from server.schema.generate import schema_of
-from server.schema.report import Mismatch
+from server.lib.json_schema.convert import MAX_ERROR_BYTES, Conversion, convert, error_text, parse
+from server.lib.json_schema.generate import schema_of
+from server.lib.json_schema.report import Mismatch
 
 from .vectors import cases, function
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.schema.generate import parse
+from server.lib.json_schema.generate import parse
 
 # docstring -> (description, parameters)
 TABLE: list[tuple[str | None, str | None, dict[str, str]]] = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.generate import NOTHING, example
-from server.schema.validate import validate
+from server.lib.json_schema.generate import NOTHING, example
+from server.lib.json_schema.validate import validate
 
 
 class Examples(unittest.TestCase):

@@ -7,9 +7,9 @@ import random
 import unittest
 from typing import Any
 
-from server.schema import field_types
-from server.schema.field_types import ANY, FLAG, OBJECT, PIECE, TEXT, Kind, misfits
-from server.schema.validate import Validator
+from server.lib.json_schema import field_types
+from server.lib.json_schema.field_types import ANY, FLAG, OBJECT, PIECE, TEXT, Kind, misfits
+from server.lib.json_schema.validate import Validator
 
 COUNT = field_types.number("a whole number", whole=True, most=9)
 POINT = field_types.object_of({"x": COUNT, "y": COUNT}, ("x",), closed=True)

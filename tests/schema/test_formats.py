@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import unittest
 
-from server.schema.keywords import EXAMPLES, FORMATS
+from server.lib.json_schema.keywords import EXAMPLES, FORMATS
 
 from .clock import second
 

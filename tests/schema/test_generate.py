@@ -8,11 +8,11 @@ import json
 import unittest
 from typing import Any
 
-from server.schema.compile import inline
-from server.schema.convert import convert
-from server.schema.generate import STATUSES, SignatureError, response_schema, schema_of
-from server.schema.to_json import plain
-from server.schema.validate import check_schema, validate
+from server.lib.json_schema.compile import inline
+from server.lib.json_schema.convert import convert
+from server.lib.json_schema.generate import STATUSES, SignatureError, response_schema, schema_of
+from server.lib.json_schema.to_json import plain
+from server.lib.json_schema.validate import check_schema, validate
 
 from .vectors import cases, function
 

@@ -6,8 +6,8 @@ import json
 import unittest
 from typing import Any
 
-from server.schema.compile import MAX_INLINED, inline
-from server.schema.validate import check_schema
+from server.lib.json_schema.compile import MAX_INLINED, inline
+from server.lib.json_schema.validate import check_schema
 
 NODE = {
     "title": "shop.Node",

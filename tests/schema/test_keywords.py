@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.keywords import identity
-from server.schema.validate import validate
+from server.lib.json_schema.keywords import identity
+from server.lib.json_schema.validate import validate
 
 BIG = 2**70
 SAME: list[tuple[Any, Any]] = [

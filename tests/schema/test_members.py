@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.validate import validate
+from server.lib.json_schema.validate import validate
 
 DRAFT_2019 = {"$schema": "https://json-schema.org/draft/2019-09/schema"}
 OPEN = {"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}

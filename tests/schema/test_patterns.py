@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import unittest
 
-from server.schema.regex import MAX_LENGTH, MAX_STEPS, Pattern, PatternError
+from server.lib.json_schema.regex import MAX_LENGTH, MAX_STEPS, Pattern, PatternError
 
 from .clock import second
 

@@ -6,8 +6,8 @@ import json
 import unittest
 from typing import Any
 
-from server.schema.portable import MAX_WORDS, original_names, portable
-from server.schema.validate import validate
+from server.lib.json_schema.portable import MAX_WORDS, original_names, portable
+from server.lib.json_schema.validate import validate
 
 LOOKS_AROUND = r"^(?!\.)(?!.*\.\.)([a-z.]*)@[a-z]+$"  # as zod writes an e-mail address
 

@@ -9,8 +9,8 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union
 
-from server.schema.generate import describe
-from server.schema.python_types import Shapes, type_name
+from server.lib.json_schema.generate import describe
+from server.lib.json_schema.python_types import Shapes, type_name
 
 
 class Size(enum.IntEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.convert import convert
-from server.schema.generate import schema_of
-from server.schema.validate import validate
+from server.lib.json_schema.convert import convert
+from server.lib.json_schema.generate import schema_of
+from server.lib.json_schema.validate import validate
 
 from .vectors import function
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.compile import (
+from server.lib.json_schema.compile import (
     DRAFT_7,
     DRAFT_2020,
     ResourceIndex,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from server.schema.regex import Part, PatternError, parse, write
+from server.lib.json_schema.regex import Part, PatternError, parse, write
 
 PATTERNS = [
     *("", "a", "^a$", "a|b|", "(a)", "(?:a)", "(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b"),

@@ -6,7 +6,7 @@ import time
 import unittest
 from typing import Any
 
-from server.schema.repair import repair
+from server.lib.json_schema.repair import repair
 
 from .clock import second
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.report import (
+from server.lib.json_schema.report import (
     MAX_FINDINGS,
     Node,
     Place,

@@ -13,9 +13,9 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.schema.generate import describe
-from server.schema.python_types import Shapes
-from server.schema.to_json import (
+from server.lib.json_schema.generate import describe
+from server.lib.json_schema.python_types import Shapes
+from server.lib.json_schema.to_json import (
     FORMATS,
     date_time,
     number,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from server.schema.compile import Format
-from server.schema.keywords import FORMATS
-from server.schema.validate import (
+from server.lib.json_schema.compile import Format
+from server.lib.json_schema.keywords import FORMATS
+from server.lib.json_schema.validate import (
     MAX_REMEMBERED,
     NO_FORMATS,
     SchemaError,

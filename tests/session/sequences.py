@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from server.lib.strict_json import canonical, pointer
 from server.session import events as e
 from server.session.fold import Folder
-from server.strict_json import canonical, pointer
 
 TEXTS = [
     "",

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from server.errors import Problem
+from server.lib.strict_json import LARGEST_COUNT, canonical
 from server.session.accept import accept, opening_events, title
 from server.session.fold import Folder
-from server.strict_json import LARGEST_COUNT, canonical
 
 from ..fakes import DEFAULTS, Ids, user
 

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.schema.validate import check_schema, validate
+from server.lib.json_schema.validate import check_schema, validate
 from server.session import prompts
 from server.session.config_schema import CONFIG, config_schema
 from server.session.schema import check

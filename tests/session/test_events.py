@@ -6,8 +6,8 @@ import json
 import unittest
 from typing import Any
 
+from server.lib.strict_json import pointer
 from server.session import events as e
-from server.strict_json import pointer
 
 
 class Wire(unittest.TestCase):

@@ -9,11 +9,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.lib.strict_json import canonical, loads
 from server.session import events
 from server.session.events import ALIASES, text_delta, text_end, text_start
 from server.session.fold import DELTAS, FOLDS, GATHERED, Folder, digest, fold
 from server.session.result_places import calls_of
-from server.strict_json import canonical, loads
 
 from .sequences import sequence
 

@@ -22,10 +22,10 @@ from server.agent.loop import BaseAgent
 from server.config import Config
 from server.errors import Problem
 from server.json_types import LedgerEntry, Session
+from server.lib.strict_json import canonical
 from server.session.call_actions import Ask, Execute, SendToClient
 from server.session.events import EXEC, alias
 from server.session.schema import STATES
-from server.strict_json import canonical
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, CountingToolbox, ScriptedModel, agent, user

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from server.lib.strict_json import dumps, loads
 from server.session.kept_sessions import MEGABYTE, PER_MESSAGE, KeptSession, KeptSessions
 from server.session.schema import NO_IDS
-from server.strict_json import dumps, loads
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "base.json").read_bytes())
 

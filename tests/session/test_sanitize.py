@@ -13,12 +13,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.lib.strict_json import canonical
 from server.session import sanitize as foreign
 from server.session.config_schema import CONFIG, FOREIGN
 from server.session.limits import LIMITS
 from server.session.sanitize import sanitize
 from server.session.schema import CONTEXT, TOP
-from server.strict_json import canonical
 
 from .. import forged
 from ..fakes import DEFAULTS

@@ -7,9 +7,9 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
-from server.schema.compile import DRAFT_2020
-from server.schema.field_types import json_schema
-from server.schema.validate import Validator, check_schema
+from server.lib.json_schema.compile import DRAFT_2020
+from server.lib.json_schema.field_types import json_schema
+from server.lib.json_schema.validate import Validator, check_schema
 from server.session.config_schema import CONFIG
 from server.session.schema import SESSION, check
 

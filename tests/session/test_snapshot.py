@@ -8,10 +8,10 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.lib.strict_json import canonical, loads
 from server.session import snapshot
 from server.session.fold import Folder
 from server.session.schema import check
-from server.strict_json import canonical, loads
 
 from ..context.sessions import Sessions
 from .sequences import sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.validate import validate
+from server.lib.json_schema.validate import validate
 from server.session import outcome
 from server.session.schema import check
 

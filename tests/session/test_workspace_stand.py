@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.lib.strict_json import loads
 from server.session.workspace_stand import (
     first_tree,
     is_tree,
@@ -14,7 +15,6 @@ from server.session.workspace_stand import (
     tree_for_message,
     tree_of,
 )
-from server.strict_json import loads
 
 VECTORS = loads((Path(__file__).parent.parent / "vectors" / "workspace_stand.json").read_bytes())
 A, B = "a" * 64, "b" * 64

@@ -19,7 +19,7 @@ from server.api.router import Router
 from server.api.settings import HIDDEN, Settings
 from server.app import App
 from server.config import Config, ConfigError
-from server.schema.field_types import ANY, Kind, object_of
+from server.lib.json_schema.field_types import ANY, Kind, object_of
 from server.session.accept import opening_events
 from server.session.config_schema import CONFIG
 from server.session.fold import Folder

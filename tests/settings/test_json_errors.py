@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.strict_json import JSONError, explain_error, loads
+from server.lib.strict_json import JSONError, explain_error, loads
 
 COMMENT = "this looks like a comment; JSON has none"
 COMMA = "a comma before the closing {}; JSON has none there"

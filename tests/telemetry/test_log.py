@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.runtime.run_id import run_id
+from server.lib.runtime.run_id import run_id
 from server.telemetry import log, redact, tracing
 from server.telemetry.log import RotatingFile, Rotation
 

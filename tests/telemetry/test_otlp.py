@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.telemetry import tracing
 from server.telemetry.log import Rotation
 from server.telemetry.otlp import Exporter, address

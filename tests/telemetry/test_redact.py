@@ -9,7 +9,7 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
-from server.runtime.secret_filter import remove_texts
+from server.lib.runtime.secret_filter import remove_texts
 from server.telemetry import redact
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "secrets.json").read_text())

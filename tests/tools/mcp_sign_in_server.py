@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from server.http.client import Client
+from server.lib.http.client import Client
 
 Json = dict[str, Any]
 REDIRECT = "http://127.0.0.1:33418/callback"

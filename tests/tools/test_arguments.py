@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.validate import cached_validator
+from server.lib.json_schema.validate import cached_validator
 from server.tools.arguments import UnfilledTemplate, fit_arguments
 from server.tools.result import MAX_NESTED
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from server.agents.registry import AgentFolders
-from server.sandbox.process import Outcome
-from server.schema.validate import SchemaError
+from server.lib.json_schema.validate import SchemaError
+from server.lib.sandbox.process import Outcome
 from server.tools.base import Tool
 from server.tools.catalog import Catalog
 from server.tools.runner import ToolRunner

@@ -6,8 +6,8 @@ import json
 import unittest
 from typing import Any
 
-from server.sandbox.process import Outcome, limit_error
-from server.schema.validate import validate
+from server.lib.json_schema.validate import validate
+from server.lib.sandbox.process import Outcome, limit_error
 from server.tools.base import MAX_LINE, Tool, brief, declaration, detail, one_line, result_schema
 from server.tools.client_tools import ClientTool
 from server.tools.result import envelope

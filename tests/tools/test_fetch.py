@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.decorators import ToolError
 from server.tools.fetch import fetch, is_listed
 from server.tools.sources import ABOUT

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.agents.registry import AgentFolders
 from server.config import Config
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.settings import forwarding
 from server.tools.catalog import Catalog
 from server.tools.decorators import ToolError

@@ -14,9 +14,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
-from server.schema.validate import SchemaError, Validator
-from server.strict_json import dumps
+from server.lib.http.client import Client
+from server.lib.json_schema.validate import SchemaError, Validator
+from server.lib.strict_json import dumps
 from server.tools.base import declaration
 from server.tools.mcp.links import Launch, StdioLink
 from server.tools.mcp.peer import LinkError

@@ -8,8 +8,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
-from server.schema.validate import Validator, check_schema
+from server.lib.http.client import Client
+from server.lib.json_schema.validate import Validator, check_schema
 from server.tools.decorators import ToolError
 from server.tools.http_api import HttpTool, operations, request
 from server.tools.openapi import MAX_SCHEMA, tools_in

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from server.config import load
-from server.http.client import Client
-from server.sandbox.policy import TIERS
-from server.sandbox.probe import make_proof
+from server.lib.http.client import Client
+from server.lib.sandbox.policy import TIERS
+from server.lib.sandbox.probe import make_proof
 from server.session.limits import ASK, BEYOND_RULES
 from server.tools.permission import COPIES, REASONS
 from server.tools.shell_commands import only_looks

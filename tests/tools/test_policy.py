@@ -7,7 +7,7 @@ import itertools
 import unittest
 from typing import Any, ClassVar
 
-from server.sandbox.network_policy import NetworkPolicy
+from server.lib.sandbox.network_policy import NetworkPolicy
 from server.tools import catalog
 from server.tools.base import Tool, hints_of
 from server.tools.policy import (

@@ -7,7 +7,7 @@ import threading
 import unittest
 from typing import Any
 
-from server.schema.validate import SchemaError
+from server.lib.json_schema.validate import SchemaError
 from server.telemetry import log
 from server.tools.decorators import Context, ToolError, tool
 from server.tools.function_tools import ChildTool

@@ -9,8 +9,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.package import Package, closed_folder
-from server.sandbox.policy import outermost_folders
+from server.lib.sandbox.package import Package, closed_folder
+from server.lib.sandbox.policy import outermost_folders
 from server.tools.python_packages import package_of, registration
 
 

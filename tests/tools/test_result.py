@@ -5,9 +5,9 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.process import Outcome, limit_error
+from server.lib.sandbox.process import Outcome, limit_error
+from server.lib.strict_json import dumps, loads
 from server.session import events
-from server.strict_json import dumps, loads
 from server.tools.result import (
     MAX_NESTED,
     MAX_RESULT,

@@ -18,9 +18,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.runtime.accounts import Accounts, Rules
-from server.sandbox.process import CHUNK
-from server.strict_json import dumps
+from server.lib.runtime.accounts import Accounts, Rules
+from server.lib.sandbox.process import CHUNK
+from server.lib.strict_json import dumps
 from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, ToolRunner
 

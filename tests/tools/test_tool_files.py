@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.sandbox.environments import Environment, package_folders
+from server.lib.sandbox.environments import Environment, package_folders
 from server.telemetry import log
 from server.tools.toolbox import Toolbox
 

@@ -14,7 +14,7 @@ from server.agent.call_decisions import execute
 from server.config import Config
 from server.errors import Problem
 from server.json_types import Event
-from server.schema.generate import NOTHING, example
+from server.lib.json_schema.generate import NOTHING, example
 from server.tools.result import MAX_NESTED
 from server.tools.runner import ToolRunner
 from server.tools.toolbox import MOST_OFFERS, Toolbox

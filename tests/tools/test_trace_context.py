@@ -10,7 +10,7 @@ from contextlib import aclosing
 from typing import Any
 
 from server.config import Config
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.telemetry import tracing
 from server.telemetry.tracing import Span
 from server.tools.toolbox import Toolbox

@@ -13,7 +13,7 @@ from typing import Any
 
 from server.app import App
 from server.config import load
-from server.sandbox.probe import make_proof
+from server.lib.sandbox.probe import make_proof
 from server.tools.base import Tool
 from server.tools.client_tools import ClientTool
 from server.tools.fetch import FetchTool

@@ -10,7 +10,7 @@ from typing import Any
 from unittest import IsolatedAsyncioTestCase
 
 from server.config import Config
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.settings.schema import kind_of, problems
 from server.tools.decorators import tool
 from server.tools.search_providers import PROVIDERS, Domains

@@ -13,7 +13,7 @@ import unittest
 from contextlib import aclosing
 from typing import Any
 
-from server.sandbox.process import Job, Outcome
+from server.lib.sandbox.process import Job, Outcome
 from server.tools.builtin import edits, files
 from server.workspace.guard import is_harmless_config
 

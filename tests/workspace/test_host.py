@@ -18,8 +18,8 @@ from typing import Any
 from server.app import App
 from server.config import load
 from server.errors import Problem
-from server.sandbox.process import Job, Outcome
-from server.sandbox.process_call import ProcessCall
+from server.lib.sandbox.process import Job, Outcome
+from server.lib.sandbox.process_call import ProcessCall
 from server.tools.base import Invocation
 from server.tools.runner import ToolRunner
 from server.workspace.errors import WorkspaceError

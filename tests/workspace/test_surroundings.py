@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from server.sandbox.network_policy import NetworkPolicy
+from server.lib.sandbox.network_policy import NetworkPolicy
 from server.workspace.folders import Folder
 from server.workspace.surroundings import describe
 

@@ -1,4 +1,4 @@
-// Canonical JSON: the one spelling of a value, equal byte for byte to server/strict_json.py `canonical`, so that both
+// Canonical JSON: the one spelling of a value, equal byte for byte to server/lib/strict_json.py `canonical`, so that both
 // sides can take a digest of the same session. Keys by code point, no spaces, numbers as ECMA-262 writes them.
 
 yaa.define('core/canonical-json', [], () => {

@@ -7,7 +7,7 @@ yaa.define('core/session-import', [
   /** Of documents and of copies of all. */
   const VERSION = 1
   const MAX_ID = 256
-  /** What is nested deeper no server takes (server/strict_json.py), and no browser writes down again. */
+  /** What is nested deeper no server takes (server/lib/strict_json.py), and no browser writes down again. */
   const MAX_DEPTH = 100
   /** Half of a pair, in JSON: no server takes that either, and ChatGPT cuts titles and texts without looking. */
   const HALF = /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]/

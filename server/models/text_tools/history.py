@@ -20,11 +20,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ...json_types import Json, Message, RunWarning
-from ...schema.objects import object_schema
+from ...lib.json_schema.objects import object_schema
+from ...lib.strict_json import dumps
 from ...session.media import parts_of, plain_text
 from ...session.prompt_texts import PROTOCOL
 from ...session.prompts import UNREADABLE_CALL
-from ...strict_json import dumps
 from .parser import TagScanner
 
 Templates = Mapping[str, str]

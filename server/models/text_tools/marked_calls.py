@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ...json_types import Json
-from ...strict_json import JSONError, dumps, loads
+from ...lib.strict_json import JSONError, dumps, loads
 from .parser import (
     Found,
     JsonReply,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ...json_types import Json
-from ...strict_json import JSONError, dumps, loads
+from ...lib.strict_json import JSONError, dumps, loads
 
 # -- marks ----------------------------------------------------------------------------------------
 # Tags that some prompts make a model put around parts of its answer: <THINK>, <ASK>, <ANSWER>, ….

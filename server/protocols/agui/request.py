@@ -14,16 +14,16 @@ from typing import Any
 
 from ...errors import Problem, refuse
 from ...json_types import Change, Json
-from ...schema import field_types
-from ...schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
-from ...schema.objects import object_schema
+from ...lib.json_schema import field_types
+from ...lib.json_schema.field_types import OBJECT, TEXT, Misfit, Misfits, Place
+from ...lib.json_schema.objects import object_schema
+from ...lib.strict_json import JSONError, dumps, loads, pointer
 from ...session.events import SNAPSHOT
 from ...session.fold import yaa_metadata
 from ...session.json_patch import parse_pointer
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
 from ...session.workspace_stand import stand_after, tree_of
-from ...strict_json import JSONError, dumps, loads, pointer
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.

@@ -11,10 +11,10 @@ from typing import Any
 from ...api.router import RequestContext, Route
 from ...api.sessions import Runs
 from ...errors import translate_problems
-from ...http import sse
 from ...json_types import Event, Json, Session
-from ...runtime.offload import offload
-from ...schema.objects import object_schema
+from ...lib.http import sse
+from ...lib.json_schema.objects import object_schema
+from ...lib.runtime.offload import offload
 from ...session import snapshot
 from ...session.events import FILLED, WAIT, dumps, encrypted_value, put, state_delta, state_snapshot
 from ...session.fold import find_message, yaa_metadata

@@ -18,14 +18,14 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import Run, Runs
 from ...api.waiting_stream import WaitingStream
 from ...errors import Problem, translate_problems
-from ...http import sse
 from ...json_types import Event, Interrupt, Json, Session
-from ...runtime.offload import offload
-from ...schema.generate import NOTHING, example
-from ...schema.objects import object_schema
-from ...schema.validate import SchemaError, validate
+from ...lib.http import sse
+from ...lib.json_schema.generate import NOTHING, example
+from ...lib.json_schema.objects import object_schema
+from ...lib.json_schema.validate import SchemaError, validate
+from ...lib.runtime.offload import offload
+from ...lib.strict_json import dumps, dumps_in_pieces, pointer
 from ...session.fold import yaa_metadata
-from ...strict_json import dumps, dumps_in_pieces, pointer
 from ..openai import chat, common
 from ..openai.common import shown_value
 from ..openai.routes import OpenAI

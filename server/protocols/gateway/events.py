@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...json_types import Event, Json, Message, Session, ToolCall
+from ...lib.strict_json import JSONError, loads
 from ...session import outcome
 from ...session.events import run_error
 from ...session.fold import yaa_metadata
 from ...session.media import plain_text
 from ...session.schema import role_of
-from ...strict_json import JSONError, loads
 
 STOPPING = "This server is stopping. Send the session again without a message: it goes on."
 STOPPED = "stopped"  # finishReason of a run that the server's stop ended; it can be continued

@@ -17,14 +17,14 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import Run, Runs, wants_stream
 from ...api.waiting_stream import WaitingStream
 from ...errors import Problem, translate_problems
-from ...http import sse
 from ...json_types import AgentDefinition, Event, Interrupt, Json, Session
-from ...runtime.offload import offload
-from ...schema.objects import object_schema
+from ...lib.http import sse
+from ...lib.json_schema.objects import object_schema
+from ...lib.runtime.offload import offload
+from ...lib.strict_json import JSONError, dumps, dumps_in_pieces, loads, pointer
 from ...session import agent_definition
 from ...session.accept import accept
 from ...session.modes import mode_named
-from ...strict_json import JSONError, dumps, dumps_in_pieces, loads, pointer
 from ..services import Services
 from .events import QueryTranslator, chat, reply
 

@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...http import sse
 from ...json_types import Event, Json, Session
-from ...schema.validate import check_schema
+from ...lib.http import sse
+from ...lib.json_schema.validate import check_schema
+from ...lib.strict_json import dumps, quote
 from ...session import media, outcome
 from ...session.citations import url_citations
 from ...session.events import EXEC, alias
 from ...session.schema import MAX_ID
-from ...strict_json import dumps, quote
 from . import common
 from .common import (
     BREAK,

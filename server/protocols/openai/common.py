@@ -16,14 +16,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ...errors import Problem
-from ...http import sse
 from ...json_types import ClientTool, Event, Json, Session
+from ...lib.http import sse
+from ...lib.strict_json import LARGEST_COUNT, dumps, pointer
 from ...session import client_tools, media, outcome
 from ...session.config_schema import MODEL_SETTINGS
 from ...session.json_patch import parse_pointer
 from ...session.limits import MOST
 from ...session.schema import MAX_ID, MAX_SESSION_ID, check
-from ...strict_json import LARGEST_COUNT, dumps, pointer
 
 # -- fields ---------------------------------------------------------------------------------------
 # Typed access to the fields of a body of /v1, with errors at the field's place.

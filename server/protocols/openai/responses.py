@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from ...json_types import Event, Json, Session
+from ...lib.strict_json import quote
 from ...session import outcome
 from ...session.citations import url_citations
-from ...strict_json import quote
 from . import common
 from .chat import PARTS, address, file, made_call, wanted_schema
 from .common import (

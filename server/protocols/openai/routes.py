@@ -26,10 +26,10 @@ from ...api.router import RequestContext, Route
 from ...api.sessions import TERMINAL, Run
 from ...errors import Problem, translate_problems
 from ...json_types import Event, Json, Session
-from ...runtime import private_files
-from ...runtime.offload import offload
+from ...lib.runtime import private_files
+from ...lib.runtime.offload import offload
+from ...lib.strict_json import JSONError, dumps_in_pieces, loads
 from ...session import events
-from ...strict_json import JSONError, dumps_in_pieces, loads
 from ...tools.execution_claims import Claims
 from ..services import Services
 from . import chat, common, responses

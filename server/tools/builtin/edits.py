@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from ...strict_json import dumps
+from ...lib.strict_json import dumps
 from ..decorators import PATH, Context, ToolError, tool
 from ..workspace import changeable
 from .files import folder_lock, lines_of, read_text, replacement_notes, shorten_line, write_text

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...schema.regex import MAX_STEPS, Pattern, PatternError
+from ...lib.json_schema.regex import MAX_STEPS, Pattern, PatternError
 from ..decorators import PATH, Context, ToolError, tool
 from ..workspace import changeable, files_below, media_type, open_for_reading, plain_path, prefix_of
 from .documents import read_other

@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from urllib.parse import quote, urlsplit
 
 from ...json_types import Json
-from ...schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
+from ...lib.json_schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
+from ...lib.strict_json import canonical
 from ...settings.schema import ADDRESS, COMMAND, COMMANDS, PATH, POSITIVE, opening, problems
-from ...strict_json import canonical
 from ..decorators import ToolError
 from .oauth.metadata import OAuthError
 from .oauth.settings import OAuthSettings, normalize_settings, read_settings

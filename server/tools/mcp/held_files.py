@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 from ...json_types import Json
-from ...runtime import private_files
-from ...strict_json import JSONError, dumps, loads
+from ...lib.runtime import private_files
+from ...lib.strict_json import JSONError, dumps, loads
 
 FOLDER = "held_calls"  # in the home folder
 POLL_S = 0.1

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ...http.client import Client, ClientError, Response, Timeouts
-from ...http.sse import Decoder, EventTooLarge
 from ...json_types import Json
-from ...runtime import programs
-from ...runtime.start_folder import NEUTRAL
-from ...sandbox.process import open_pipe
+from ...lib.http.client import Client, ClientError, Response, Timeouts
+from ...lib.http.sse import Decoder, EventTooLarge
+from ...lib.runtime import programs
+from ...lib.runtime.start_folder import NEUTRAL
+from ...lib.sandbox.process import open_pipe
 from ...telemetry import log, redact
 from .inbox import INVALID_PARAMS, METHOD_NOT_FOUND, Inbox
 from .oauth.access import Access

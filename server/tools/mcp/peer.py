@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ...json_types import Json
-from ...runtime.offload import collector_paused
-from ...strict_json import as_list, as_object, count_values, depth_exceeds
+from ...lib.runtime.offload import collector_paused
+from ...lib.strict_json import as_list, as_object, count_values, depth_exceeds
 from ...telemetry import tracing
 from .inbox import LISTS, Caller, Inbox
 

@@ -21,14 +21,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...http.client import Client
 from ...json_types import Json
-from ...runtime.secret_filter import remove_texts
-from ...runtime.start_folder import NEUTRAL
-from ...sandbox.process import limit_error
-from ...schema.validate import check_schema
+from ...lib.http.client import Client
+from ...lib.json_schema.validate import check_schema
+from ...lib.runtime.secret_filter import remove_texts
+from ...lib.runtime.start_folder import NEUTRAL
+from ...lib.sandbox.process import limit_error
+from ...lib.strict_json import browser_safe
 from ...settings.secret_values import HOLDERS, secrets_in_address, secrets_in_arguments
-from ...strict_json import browser_safe
 from ...telemetry import log, redact
 from ..base import Emit, Invocation, Tool, ToolQuestion, failure, hints_of
 from ..decorators import ToolError

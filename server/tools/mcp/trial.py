@@ -13,11 +13,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from ...http.client import Client
 from ...json_types import Json
-from ...runtime.secret_filter import remove_texts
-from ...schema.validate import SchemaError, Schemas
-from ...strict_json import browser_safe
+from ...lib.http.client import Client
+from ...lib.json_schema.validate import SchemaError, Schemas
+from ...lib.runtime.secret_filter import remove_texts
+from ...lib.strict_json import browser_safe
 from ..catalog import tool_validator
 from ..result import shorten_text
 from .links import FOLDERS, make_private

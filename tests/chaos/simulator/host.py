@@ -15,7 +15,7 @@ from server.api.router import Route, Router
 from server.api.sessions import Runs, Sessions
 from server.app import App
 from server.config import Config
-from server.http.listener import BaseServer, ServerLimits
+from server.lib.http.listener import BaseServer, ServerLimits
 from server.protocols.agui import routes as agui
 from server.protocols.openai.routes import OpenAI
 from server.tools.execution_claims import Claims, Locks

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from typing import TYPE_CHECKING, Any
 
-from server.http.connection import ServerConnection
+from server.lib.http.connection import ServerConnection
 
 from .loop import Process
 

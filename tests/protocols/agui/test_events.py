@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from server.json_types import Event
+from server.lib.strict_json import loads
 from server.protocols.agui.request import AguiRequest, session_messages
 from server.protocols.agui.routes import agui_events, cut_event
 from server.session import events
 from server.session.fold import fold
-from server.strict_json import loads
 
 Json = Any
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.lib.json_schema.field_types import misfits
 from server.protocols.agui.request import MESSAGES, session_messages
-from server.schema.field_types import misfits
 from server.session import events, snapshot
 
 Json = dict[str, Any]

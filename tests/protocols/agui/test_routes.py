@@ -12,7 +12,7 @@ from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.api.sessions import Runs
 from server.errors import Problem
-from server.http import sse
+from server.lib.http import sse
 from server.protocols.agui.request import refusal
 from server.protocols.agui.routes import AguiHandler
 from server.session import events

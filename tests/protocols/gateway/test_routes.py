@@ -11,7 +11,7 @@ import unittest
 from contextlib import ExitStack
 from typing import Any
 
-from server.http import sse
+from server.lib.http import sse
 
 from ...bench.peers import config, start
 from ...tooling.api import Api

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import unittest
 
-from server.schema.generate import schema_of
+from server.lib.json_schema.generate import schema_of
 from server.tools.builtin.clock import datetime
 from server.tools.decorators import Context, ToolError
 

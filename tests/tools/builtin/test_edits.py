@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest import main
 
-from server.strict_json import dumps
+from server.lib.strict_json import dumps
 from server.tools.builtin.edits import MAX_BRIEF, MAX_DIFF, MAX_DIFF_TEXT, brief, edit_file
 from server.tools.builtin.files import write_file
 from server.tools.builtin.patch import apply_patch

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from server.errors import Problem
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers, McpTool
 from server.tools.mcp.trial import try_server

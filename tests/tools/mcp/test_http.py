@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.base import ToolQuestion
 from server.tools.mcp.servers import McpServers
 from server.tools.runner import Outcome

@@ -7,8 +7,8 @@ import re
 import unittest
 from typing import Any
 
-from server.http.client import Client
-from server.schema.validate import check_schema
+from server.lib.http.client import Client
+from server.lib.json_schema.validate import check_schema
 from server.session.media import MAX_SESSION, check_items
 from server.tools.decorators import ToolError
 from server.tools.mcp.results import outcome_of

@@ -18,7 +18,7 @@ from typing import Any
 
 from server.agent.call_decisions import plan_call
 from server.config import Config
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.session.call_actions import Ask, Execute, Reply
 from server.session.fold import fold
 from server.tools.mcp.inbox import progress_line

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.skills.folder import SkillError
 from server.tools.mcp.library import McpLibrary
 from server.tools.mcp.servers import McpServers

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.mcp.trial import try_server
 
 from ..mcp_sign_in_server import World

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from ....http.client import Client, Response
 from ....json_types import Json
-from ....runtime.file_stamps import Stamp
-from ....strict_json import as_list
+from ....lib.http.client import Client, Response
+from ....lib.runtime.file_stamps import Stamp
+from ....lib.strict_json import as_list
 from ....telemetry import log
 from ..peer import LinkError, SignInNeeded
 from .discovery import Web, find_resource

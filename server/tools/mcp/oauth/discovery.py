@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ....http.client import Client, ClientError, Response, Timeouts
 from ....json_types import Json
+from ....lib.http.client import Client, ClientError, Response, Timeouts
 from .metadata import (
     UNREACHABLE,
     UNSAFE,

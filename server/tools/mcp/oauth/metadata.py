@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from ....http.parser import is_loopback
 from ....json_types import Json
+from ....lib.http.parser import is_loopback
 
 MAX_CHALLENGE = 8_192  # characters of a WWW-Authenticate header that are read
 MAX_URL = 2_048

@@ -7,7 +7,7 @@ executed; the answer says only that it should be tried again. Pure.
 from __future__ import annotations
 
 from ....json_types import Json
-from ....runtime.command import COMMAND
+from ....lib.runtime.command import COMMAND
 from ....session.answers import ANSWERS
 
 

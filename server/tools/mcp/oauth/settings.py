@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ....json_types import Json
-from ....schema.field_types import FLAG, TEXT, either, list_of, number, object_of, one_of
+from ....lib.json_schema.field_types import FLAG, TEXT, either, list_of, number, object_of, one_of
 from ....settings.schema import ADDRESS, PATH, problems
 from .metadata import MISCONFIGURED, OAuthError, safe_url, scopes_in
 

@@ -15,7 +15,7 @@ import secrets
 from dataclasses import dataclass
 
 from ....json_types import Json
-from ....strict_json import as_list
+from ....lib.strict_json import as_list
 from ..peer import MODERN, meta
 from .access import Access
 from .discovery import find_early_issuer, find_issuer, find_resource

@@ -19,9 +19,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from ....json_types import Json
-from ....runtime import private_files
-from ....runtime.file_stamps import Stamp, stamp_of
-from ....strict_json import canonical
+from ....lib.runtime import private_files
+from ....lib.runtime.file_stamps import Stamp, stamp_of
+from ....lib.strict_json import canonical
 from .metadata import MISCONFIGURED, OAuthError
 
 FOLDER = "oauth"  # in the home folder

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from server.http.client import Client
+from server.lib.http.client import Client
 from server.tools.base import ToolQuestion
 from server.tools.mcp.oauth.metadata import OAuthError
 from server.tools.mcp.oauth.settings import read_file

@@ -26,7 +26,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-from ..errors import Problem
+from ..problem import Problem
 from ..runtime.accounts import NOBODY, Accounts, Pool
 from ..runtime.run_id import run_id
 from . import parser

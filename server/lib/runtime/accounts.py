@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
-from ..errors import Problem
+from ..problem import Problem
 from .waits import SHORT_S, wait_notice
 
 person: ContextVar[str] = ContextVar("yaa_person", default="")  # of the current request

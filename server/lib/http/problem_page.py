@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ..errors import Problem
+from ..problem import Problem
 
 HEADERS = {  # of a page without scripts, whose address may hold a secret
     "Content-Type": "text/html; charset=utf-8",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..errors import Problem
+from ..problem import Problem
 
 EXPOSE_HEADERS = (
     "accept-ranges, allow, content-disposition, content-range, etag, retry-after, x-heartbeat, "

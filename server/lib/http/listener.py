@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem
+from ..problem import Problem
 from ..runtime.accounts import Accounts, Rules
 from ..runtime.event_loop import repeat
 from .acceptor import LAST_WORDS, Acceptor

@@ -52,11 +52,14 @@ GIT = {
 class Job:
     """One call.
 
-    `where`: ("module", its name, a function of it), or what `calls` knows: the name of a module
-    with `call(request, context)` for these, and `attachment` and `shown_file` for files that a tool
-    hands out. `reach`: the network of the call. It runs in the real folder named `folder`, or with
-    "" in that of the session `session_id` of `owner`. With None as `session_id`, for calls of the
-    server itself, it gets an empty folder that is removed afterwards.
+    where   ("module", its name, a function of it), or what `calls` knows
+    calls   the name of a module: `call(request, context)` for what is no module's function,
+            `enter_environment(request)` before any call in an environment, `attachment` and
+            `shown_file` for files that a tool hands out
+    reach   the network of the call
+    It runs in the real folder named `folder`, or with "" in that of the session `session_id` of
+    `owner`. With None as `session_id`, for calls of the server itself, it gets an empty folder that
+    is removed afterwards.
     """
 
     where: tuple[str, str, str]
@@ -166,8 +169,8 @@ def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, d
 
 STOP_S = 5.0  # for a supervisor to end what is left of a call
 CHUNK = 64 * 1024
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = __package__ or "server.sandbox"
+PACKAGE = __package__
+ROOT = Path(__file__).resolve().parents[len(PACKAGE.split("."))]
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     " import importlib; child = importlib.import_module(sys.argv[2] + '.child');"

@@ -218,6 +218,8 @@ def call_function(request: dict[str, Any], context: Context) -> Any:
     That of a module takes JSON as it is; what else `where` may name is known to the module `calls`.
     """
     kind, place, name = request["where"]
+    if request["environment"]:
+        importlib.import_module(request["calls"]).enter_environment(request)
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
     return importlib.import_module(request["calls"]).call(request, context)

@@ -139,7 +139,7 @@ def _entries_in(path: str, places: tuple[str, ...]) -> str:
 
 def code_folders() -> tuple[str, ...]:
     """Return the folders of the interpreter and of this server that SYSTEM does not contain."""
-    server = Path(__file__).resolve().parents[1]
+    server = Path(__file__).resolve().parents[len(__name__.split(".")) - 2]
     places = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve(), server]
     return outermost_folders(places)
 

@@ -21,8 +21,8 @@ from ..runtime import programs
 from ..runtime.start_folder import NEUTRAL
 from .policy import PRELOAD, SandboxPolicy
 
-PACKAGE = __package__ or "server.sandbox"
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = __package__
+ROOT = Path(__file__).resolve().parents[len(PACKAGE.split("."))]
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     " import importlib; zygote = importlib.import_module(sys.argv[2] + '.zygote');"

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from .. import strict_json
-from ..errors import Problem, disk_problem
+from ..problem import Problem, disk_problem
 from .parser import ProtocolError, RequestHead, serialize_response
 
 GATHER = 64 * 1024  # bytes that a stream gathers in one turn of the loop before `drain` sends them

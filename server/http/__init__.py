@@ -1,1 +1,0 @@
-"""HTTP/1.1 server and client, and server-sent events."""
