@@ -18,5 +18,6 @@ def known(options: dict[str, Any], most: str = "A") -> Any:
 
 
 def keep(options: dict[str, Any], proof: Any, most: str = "A") -> None:
-    """Keep what a runner with these options has proven."""
-    _kept[json.dumps([options, most], sort_keys=True)] = proof
+    """Keep what a runner with these options has proven, but no failure: another time it may do."""
+    if proof["tier"] == most:
+        _kept[json.dumps([options, most], sort_keys=True)] = proof
