@@ -37,6 +37,13 @@ await main(async (walk, job) => {
     ].map((text) => /image-alt|color-contrast/.exec(text)?.[0] ?? text);
     if (told.join() !== ",image-alt,,color-contrast,") throw new Error(told.join("\n"));
   });
+  await walk.step("what was clean in one page is not looked at in the next", async (page) => {
+    await page.reload();
+    await walk.clean();
+    await page.reload();
+    await walk.clean();
+    return { looked: await page.evaluate(() => "axe" in globalThis) };
+  });
   await walk.step("what is waited for is seen, with no frame drawn for it", async (page) => {
     await page.evaluate(() => {
       const draw = globalThis.requestAnimationFrame;

@@ -279,20 +279,23 @@ class Walk {
   async clean(where = "the page") {
     if (this.job.browser !== "chromium") return;
     await this.rest();
-    if (!(await this.page.evaluate(() => "axe" in globalThis))) {
-      await this.page.evaluate(`${readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8")}; undefined`);
-    }
-    const found = await this.page.evaluate(findWrong);
+    const look = () => this.page.evaluate(findWrong, [...CLEAN]);
+    const load = () => this.page.evaluate(`${readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8")}; undefined`);
+    const { found, clean } = (await look()) ?? (await load(), await look());
+    clean.forEach((part) => CLEAN.add(part));
     if (found.length) throw new Error(`${where}: ${found.join("\n")}`);
   }
 }
 
+/** Parts of pages in which axe-core found nothing wrong, by `findWrong`, in all walks of this process. */
+const CLEAN = new Set();
+
 /**
  * In the page: what axe-core finds wrong. A part of the page that was clean before, in the same place, at the same width and
- * in the same colours, is not looked at again.
+ * in the same colours, also in the page of another walk, is not looked at again. Null: axe-core is not here yet.
  */
-async function findWrong() {
-  const known = (globalThis.knownClean ??= new Set());
+async function findWrong(before) {
+  const known = new Set(before);
   const isBehind = Boolean(document.querySelector("dialog[open], :popover-open"));
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   const tag = (element) => element.cloneNode(false).outerHTML;
@@ -300,17 +303,29 @@ async function findWrong() {
   const isPassedOver = (element) => element.checkVisibility() && !element.checkVisibility({ contentVisibilityAuto: true });
   const unseen = [...document.querySelectorAll("body *")].filter(isPassedOver);
   const [exclude, parts] = [[], []];
+  const page = [location.pathname, innerWidth, innerHeight, isBehind, isDark, tag(document.documentElement)].join();
+  /** 53 bits of a text. */
+  const hash = (text) => {
+    let [a, b] = [0xdeadbeef, 0x41c6ce57];
+    for (let i = 0; i < text.length; i++) {
+      a = Math.imul(a ^ text.charCodeAt(i), 2654435761);
+      b = Math.imul(b ^ text.charCodeAt(i), 1597334677);
+    }
+    return 4294967296 * (2097151 & b) + (a >>> 0);
+  };
   const look = (element, place) => {
-    const part = `${place}${element.outerHTML}`;
+    const part = hash(`${place}${element.outerHTML}`);
     if (known.has(part)) return exclude.push(element);
     if (!unseen.some((one) => element.contains(one))) parts.push(part);
     for (const child of element.children) if (child.firstElementChild) look(child, place + tag(element));
   };
-  look(document.body, [innerWidth, innerHeight, isBehind, isDark, tag(document.documentElement)].join());
+  look(document.body, page);
+  if (exclude.includes(document.body)) return { found: [], clean: [] };
+  if (!globalThis.axe) return null;
   const context = { include: [document.documentElement], ...(exclude.length ? { exclude } : {}) };
   const { violations } = await globalThis.axe.run(context, { resultTypes: ["violations"] });
-  if (!violations.length) for (const part of parts) known.add(part);
-  return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
+  const found = violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
+  return { found, clean: found.length ? [] : parts };
 }
 
 /** In the page: what a person reads, also in parts of it that are closed to its scripts' selectors. */

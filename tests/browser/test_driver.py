@@ -21,7 +21,10 @@ class Driver(walks.Both):
         found = "what is wrong for some is found, in parts that were clean before too"
         lands = "a press lands where it is aimed, or nowhere"
         seen = "what is waited for is seen, with no frame drawn for it"
-        self.assertEqual(list(walked.steps), [*named, found, seen, lands, "what others left"])
+        clean = "what was clean in one page is not looked at in the next"
+        whole = [*named, found, clean, seen, lands, "what others left"]
+        self.assertEqual(list(walked.steps), whole)
+        self.assertIs(walked.steps[clean]["looked"], False)
         self.assertEqual(walked.steps[seen]["drawn"], [0, 0])
         self.check_presses(browser, walked.steps[lands]["told"])
         for page in pages:
