@@ -1,6 +1,6 @@
 /**
  * A model is connected in the page, from an empty home: the key of a scripted provider is pasted, tried, kept and used. Then
- * each part of the server's settings. The job: {url, provider, key, site, mcp, guest}, of servers as in test_server_settings.py;
+ * each part of the server's settings. The job: {url, provider, key, site, second, mcp, guest}, of servers as in test_server_settings.py;
  * `guest` is the link of one who does not own the second.
  */
 import { main } from "./driver.mjs";
@@ -71,6 +71,29 @@ await main(async (walk, job) => {
     if (mode !== "0o600" || server.default_provider !== name || entry.api_key !== job.key || entry.model_name !== "scripted-small") throw new Error(`${mode} ${name}`);
     const found = await secretsHere();
     if (found.length) throw new Error(`the key is in: ${found}`);
+  });
+
+  await walk.step("beside the field: a folder of the machine is looked for, kept, and worked in", async () => {
+    const chip = ".composer-bar .folder";
+    await walk.sees(chip, "Own files");
+    await page.click(chip);
+    await walk.press("Another folder of this machine", "[role^=menuitem]");
+    const form = `${DIALOG} .host-form`;
+    await page.waitForSelector(form);
+    await walk.clean("the form of a folder");
+    const path = await page.$eval(`${form} label`, (one) => one.htmlFor);
+    await walk.write(`#${path}`, job.second);
+    await walk.press("Save", `${form} button`);
+    await walk.sees(chip, "second");
+    const { folder } = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.workspace);
+    const { folders } = (await told("file")).server;
+    if (folder !== "second" || folders.second.path !== job.second || folders.second.mode !== "overlay") throw new Error(JSON.stringify([folder, folders]));
+    await page.waitForFunction((css) => document.activeElement === document.querySelector(css), {}, chip);
+    await walk.clean("the chip");
+    await walk.shot("4-folder");
+    await page.click(chip);
+    await walk.press("Own files", "[role^=menuitem]");
+    await walk.sees(chip, "Own files");
   });
 
   await walk.step("ask, approve, and get an answer", async () => {
@@ -160,7 +183,7 @@ await main(async (walk, job) => {
     await walk.press("Save", `${part("folders")} .host-form button`);
     await page.waitForFunction((at) => !document.querySelector(`${at} .host-form`), {}, part("folders"));
     const { folders } = (await told("file")).server;
-    if (Object.keys(folders).sort().join() !== "others,site") throw new Error(Object.keys(folders).join());
+    if (Object.keys(folders).sort().join() !== "others,second,site") throw new Error(Object.keys(folders).join());
     if (JSON.stringify(folders.site.people) !== '["ann","bob"]') throw new Error(JSON.stringify(folders.site));
     await walk.sees(part("folders"), "for ann, bob");
     await walk.sees(part("folders"), "others");
@@ -168,7 +191,7 @@ await main(async (walk, job) => {
     await walk.shot("8-folders");
     await walk.press("Remove: others", `${part("folders")} button`);
     await walk.press("Remove", "dialog.small-dialog[open] footer button");
-    await page.waitForFunction((at) => document.querySelectorAll(`${at} .host-rows li`).length === 1, {}, part("folders"));
+    await page.waitForFunction((at) => document.querySelectorAll(`${at} .host-rows li`).length === 2, {}, part("folders"));
   });
 
   await walk.step("an MCP server is pasted, tried and kept", async () => {

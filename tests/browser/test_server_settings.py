@@ -114,6 +114,8 @@ class OwnServer:
         self.top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-own-")))
         self.home, self.site = self.top / "home", self.top / "site"
         self.site.mkdir()
+        self.second = self.top / "second"
+        self.second.mkdir()
         if config is not None:
             self.home.mkdir(mode=0o700)
             (self.home / "config.json").write_text(json.dumps(config))
@@ -196,6 +198,7 @@ class ServerSettings(walks.OneEngine):
                 "provider": server.model.url,
                 "key": KEY,
                 "site": str(server.site),
+                "second": str(server.second),
                 "mcp": f"{sys.executable} {server.mcp}",
                 "guest": f"{shared.url}/#key={GUEST}",
             }

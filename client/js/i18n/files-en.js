@@ -37,6 +37,7 @@ yaa.define('i18n/files-en', [], () => (
     'folder.offerYes': 'Work on a copy',
     'folder.offerNo': 'Not now',
     'folder.choose': 'Folder',
+    'folder.other': 'Another folder of this machine …',
     'folder.is': 'Folder: {name} ({mode})',
     'folder.mode.own': 'own',
     'folder.mode.read': 'read',

@@ -37,6 +37,7 @@ yaa.define('i18n/files-zh', [], () => (
     'folder.offerYes': '在副本上工作',
     'folder.offerNo': '暂不',
     'folder.choose': '文件夹',
+    'folder.other': '这台机器上的另一个文件夹…',
     'folder.is': '文件夹：{name}（{mode}）',
     'folder.mode.own': '自有',
     'folder.mode.read': '只读',

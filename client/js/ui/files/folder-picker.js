@@ -6,6 +6,9 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
 
+  /** @param {import('../types').App} app */
+  const owns = (app) => files.isOffered(app) && app.server.info()?.owner === true
+
   /** The button beside the composer, while nothing has been said yet. @param {CommandContext} context */
   function picker(context) {
     const { app } = context
@@ -13,7 +16,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     const el = h('button.select.folder', { type: 'button', hidden: true, 'aria-haspopup': 'menu', onclick: () => openFolders(context, el) }, icon('folder'), shown)
 
     function update() {
-      el.hidden = !files.foldersOf(app).length || app.current.session.messages.length > 0
+      el.hidden = app.current.session.messages.length > 0 || !(files.foldersOf(app).length || owns(app))
       if (el.hidden) return
       const said = t('folder.is', { name: nameOf(app), mode: t(`folder.mode.${files.modeOf(app)}`) })
       text(shown, nameOf(app))
@@ -33,13 +36,28 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     if (app.current.going || app.past) return toast(t('folder.busy'))
     const now = files.folderOf(app)
     const rows = [{ name: '', mode: 'own' }, ...files.foldersOf(app)]
-    openMenu(anchor, rows.map((/** @type {any} */ { name, mode, available, reason }) => ({
+    const others = owns(app) ? [{ label: t('folder.other'), icon: 'search', action: () => add(context) }] : []
+    openMenu(anchor, [...rows.map((/** @type {any} */ { name, mode, available, reason }) => ({
       label: h('span.mode-row', null,
         h('span', null, name ? visible(name) : t('folder.own'), name ? h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)) : null),
         h('span.hint', null, available === false ? t('folder.unavailable', { reason: reason ?? '' }) : t(`folder.about.${mode}`))),
       icon: name === now ? 'check' : 'none', checked: name === now,
       action: () => (available === false ? toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true }) : choose(context, name)),
-    })), t('folder.choose'))
+    })), ...others], t('folder.choose'))
+  }
+
+  /** Ask the owner for a folder of the server's machine. @param {CommandContext} context */
+  async function add(context) {
+    const { app } = context
+    try {
+      await Promise.all([yaa.load('server'), yaa.load('questions')])
+      await yaa.use('ui/server/folders').ask(yaa.use('ui/server/store').storeOf(app), async (/** @type {string} */ name) => {
+        await app.server.connect()
+        choose(context, name)
+      })
+    } catch (error) {
+      files.failed(error)
+    }
   }
 
   /** @param {CommandContext} context @param {string} name '' for files of its own */

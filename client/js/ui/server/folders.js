@@ -1,7 +1,7 @@
 // Folders of the server's machine that a session may work in.
 
-yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/server/parts', 'core/server-settings'], (
-  { h, icon, fill }, { t }, { context }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
+yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], (
+  { h, icon, fill }, { t }, { context }, { openDialog }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
 ) => {
   const MODES = ['read', 'write', 'overlay']
   const PATH = ['server', 'folders']
@@ -16,7 +16,7 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
   const foldersOf = (settings) => settings.effective?.folders ?? settings.file?.server?.folders ?? {}
 
   /**
-   * @param {any} store @param {string} old its name, '' for a new one @param {any} entry @param {() => void} done @param {() => void} [cancel]
+   * @param {any} store @param {string} old its name, '' for a new one @param {any} entry @param {(name: string) => void} done @param {() => void} [cancel]
    */
   function folderForm(store, old, entry, done, cancel) {
     const path = textField(t('host.folder.path'), { value: entry.path ?? '', hint: t('host.folder.pathHint'), placeholder: '~/projects/site' })
@@ -43,10 +43,20 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
         const value = { ...rest, path: path.value(), mode: mode.value(), trusted: trusted.input.checked, ...(people.value() ? { people: names } : {}) }
         await store.change([...(old && old !== wanted ? [{ path: [...PATH, old], remove: true }] : []), { path: [...PATH, wanted], value }])
         if (!old) path.input.value = name.input.value = ''
-        done()
+        done(wanted)
       },
     })
     return form.el
+  }
+
+  /** Ask for a folder in a dialog. @param {any} store @param {(name: string) => void} done with its name */
+  async function ask(store, done) {
+    const { writable, why } = await store.read()
+    const body = writable === false ? h('p.problem', null, why || t('host.readOnly')) : folderForm(store, '', {}, (name) => {
+      dialog.close()
+      done(name)
+    })
+    const dialog = openDialog({ title: t('host.folder.add'), body })
   }
 
   /** Who may not look may not save either, and is told by that. @param {any} error */
@@ -105,5 +115,5 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
     return part
   }
 
-  return { part, folderForm }
+  return { part, folderForm, ask }
 })
