@@ -1,6 +1,6 @@
 /**
  * A model is connected in the page, from an empty home: the key of a scripted provider is pasted, tried, kept and used. Then
- * each part of the server's settings. The job: {url, provider, key, site, second, mcp, guest}, of servers as in test_server_settings.py;
+ * each part of the server's settings. The job: {url, provider, key, site, second, closed, mcp, guest}, of servers as in test_server_settings.py;
  * `guest` is the link of one who does not own the second.
  */
 import { main } from "./driver.mjs";
@@ -82,7 +82,14 @@ await main(async (walk, job) => {
     await page.waitForSelector(form);
     await walk.clean("the form of a folder");
     const path = await page.$eval(`${form} label`, (one) => one.htmlFor);
-    await walk.write(`#${path}`, job.second);
+    await walk.write(`#${path}`, job.closed);
+    await walk.press("Save", `${form} button`);
+    await walk.sees(".toast", "changes to its copy could not be applied");
+    await walk.sees(chip, "Own files");
+    await page.click(chip);
+    await walk.press("Another folder of this machine", "[role^=menuitem]");
+    await page.waitForSelector(form);
+    await walk.write(`#${await page.$eval(`${form} label`, (one) => one.htmlFor)}`, job.second);
     await walk.press("Save", `${form} button`);
     await walk.sees(chip, "second");
     const { folder } = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.workspace);
@@ -183,7 +190,7 @@ await main(async (walk, job) => {
     await walk.press("Save", `${part("folders")} .host-form button`);
     await page.waitForFunction((at) => !document.querySelector(`${at} .host-form`), {}, part("folders"));
     const { folders } = (await told("file")).server;
-    if (Object.keys(folders).sort().join() !== "others,second,site") throw new Error(Object.keys(folders).join());
+    if (Object.keys(folders).sort().join() !== "closed,others,second,site") throw new Error(Object.keys(folders).join());
     if (JSON.stringify(folders.site.people) !== '["ann","bob"]') throw new Error(JSON.stringify(folders.site));
     await walk.sees(part("folders"), "for ann, bob");
     await walk.sees(part("folders"), "others");
@@ -191,7 +198,7 @@ await main(async (walk, job) => {
     await walk.shot("8-folders");
     await walk.press("Remove: others", `${part("folders")} button`);
     await walk.press("Remove", "dialog.small-dialog[open] footer button");
-    await page.waitForFunction((at) => document.querySelectorAll(`${at} .host-rows li`).length === 2, {}, part("folders"));
+    await page.waitForFunction((at) => document.querySelectorAll(`${at} .host-rows li`).length === 3, {}, part("folders"));
   });
 
   await walk.step("an MCP server is pasted, tried and kept", async () => {

@@ -113,9 +113,10 @@ class OwnServer:
         self._tree = tree
         self.top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-own-")))
         self.home, self.site = self.top / "home", self.top / "site"
-        self.site.mkdir()
-        self.second = self.top / "second"
-        self.second.mkdir()
+        self.second, self.closed = self.top / "second", self.top / "closed"
+        for folder, mode in ((self.site, 0o777), (self.second, 0o777), (self.closed, 0o555)):
+            folder.mkdir()
+            folder.chmod(mode)  # for the user of tools, if this one is root
         if config is not None:
             self.home.mkdir(mode=0o700)
             (self.home / "config.json").write_text(json.dumps(config))
@@ -199,6 +200,7 @@ class ServerSettings(walks.OneEngine):
                 "key": KEY,
                 "site": str(server.site),
                 "second": str(server.second),
+                "closed": str(server.closed),
                 "mcp": f"{sys.executable} {server.mcp}",
                 "guest": f"{shared.url}/#key={GUEST}",
             }

@@ -42,7 +42,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
         h('span', null, name ? visible(name) : t('folder.own'), name ? h('span.badge', { 'data-mode': mode }, t(`folder.mode.${mode}`)) : null),
         h('span.hint', null, available === false ? t('folder.unavailable', { reason: reason ?? '' }) : t(`folder.about.${mode}`))),
       icon: name === now ? 'check' : 'none', checked: name === now,
-      action: () => (available === false ? toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true }) : choose(context, name)),
+      action: () => take(context, name),
     })), ...others], t('folder.choose'))
   }
 
@@ -53,11 +53,18 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
       await Promise.all([yaa.load('server'), yaa.load('questions')])
       await yaa.use('ui/server/folders').ask(yaa.use('ui/server/store').storeOf(app), async (/** @type {string} */ name) => {
         await app.server.connect()
-        choose(context, name)
+        take(context, name)
       })
     } catch (error) {
       files.failed(error)
     }
+  }
+
+  /** Choose a folder, or say why it cannot be used. @param {CommandContext} context @param {string} name */
+  function take(context, name) {
+    const { available, reason } = files.foldersOf(context.app).find((one) => one.name === name) ?? {}
+    if (available === false) return toast(t('folder.unavailable', { reason: reason ?? '' }), { bad: true })
+    choose(context, name)
   }
 
   /** @param {CommandContext} context @param {string} name '' for files of its own */
@@ -65,7 +72,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     const { app } = context
     const entry = app.current
     if (name === files.folderOf(app)) return
-    if (!entry.session.messages.length) return app.sessionStore.amend(entry, (session) => take(session, name))
+    if (!entry.session.messages.length) return app.sessionStore.amend(entry, (session) => write(session, name))
     const go = async () => {
       dialog.close()
       const then = { ...entry.session, workspace: { ...markOf(entry.session), folder: name } }
@@ -74,7 +81,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
       const tree = mode === 'read' ? '' : await routes.record().then((found) => found.tree, files.failed)
       if (tree === undefined) return
       app.sessionStore.amend(entry, (session) => {
-        take(session, name)
+        write(session, name)
         session.workspace = { ...session.workspace, message: session.messages.at(-1)?.id ?? '', ...(tree ? { tree } : {}) }
       })
       context.actions.draw()
@@ -86,7 +93,7 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
   }
 
   /** @param {Session} session @param {string} name */
-  function take(session, name) {
+  function write(session, name) {
     session.workspace = { ...markOf(session), ...(name ? { folder: name } : {}) }
     if (!Object.keys(session.workspace).length) delete session.workspace
   }
