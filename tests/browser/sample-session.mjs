@@ -110,4 +110,6 @@ export async function put(page, ...sessions) {
   await page.evaluate((id) => history.replaceState(null, "", `#s=${id}`), sessions[0].id);
   await page.reload();
   await page.waitForSelector("article.message");
+  // What is pressed before it is there leaves the focus nowhere.
+  await page.waitForFunction(() => { try { return Boolean(globalThis.yaa.use("ui/focus-recovery")) } catch { return false } });
 }
