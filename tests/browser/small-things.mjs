@@ -151,7 +151,8 @@ await main(async (walk, job) => {
   });
 
   await walk.step("a long text that is pasted is a file, or stays text if that is meant; a short one is typed", async () => {
-    await page.evaluate(() => { yaa.use("ui/commands").run("session.new"); });
+    await page.evaluate(async () => { await yaa.use("ui/commands").run("session.new"); });
+    await page.waitForFunction(() => !yaa.use("ui/commands").context().app.current.session.messages.length);
     const paste = (text) => page.evaluate((words) => {
       const area = document.querySelector("form.composer textarea");
       const event = Object.assign(new Event("paste", { bubbles: true, cancelable: true }));
