@@ -17,7 +17,7 @@ const stored = (page, id) => page.evaluate(async (wanted) => (await yaa.use("io/
 await main(async (walk, job) => {
   await walk.step("open", async () => {
     await walk.page.goto(job.url);
-    await ready(walk.page);
+    await walk.page.waitForSelector(".side .dot.good"); // the link has signed in: the other pages have none
   });
 
   for (const heard of [1, 17, 60]) {

@@ -31,6 +31,7 @@ await main(async (walk, job) => {
 
   await walk.step("files that are not sent are there after a reload, and in another language", async () => {
     await page.goto(job.url);
+    await page.waitForSelector(".side .dot.good"); // the link has signed in: the other pages have none
     await page.waitForSelector(AREA);
     await ready();
     await page.type(AREA, "bench tokens=2 delay_us=0");

@@ -152,7 +152,7 @@ await main(async (walk, job) => {
 
   await walk.step("a long text that is pasted is a file, or stays text if that is meant; a short one is typed", async () => {
     await page.evaluate(async () => { await yaa.use("ui/commands").run("session.new"); });
-    await page.waitForFunction(() => !yaa.use("ui/commands").context().app.current.session.messages.length);
+    await walk.sees(".empty", "What shall we do?"); // the field is that of the new session with the same drawing
     const paste = (text) => page.evaluate((words) => {
       const area = document.querySelector("form.composer textarea");
       const event = Object.assign(new Event("paste", { bubbles: true, cancelable: true }));
@@ -170,6 +170,26 @@ await main(async (walk, job) => {
     await walk.press("As text instead", ".toast button");
     await page.waitForFunction(() => document.querySelector("form.composer textarea").value.split("\n").length === 151 && !document.querySelector(".tray li"));
     await page.$eval("form.composer textarea", (area) => { area.value = ""; area.dispatchEvent(new Event("input", { bubbles: true })); });
+  });
+
+  await walk.step("a file that comes while the tray of a new session is made is in it", async () => {
+    await put(page, said("before a file", [user, { id: "a1", role: "assistant", content: "Yes." }]));
+    await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/attachments")) } catch { return false } });
+    await page.evaluate(() => {
+      const { run, context } = yaa.use("ui/commands");
+      const { settings, views } = context().app;
+      const { keepFiles } = settings;
+      run("session.new");
+      settings.keepFiles = (...given) => new Promise((resolve) => { globalThis.keepNow = () => resolve(keepFiles(...given)); });
+      views.composer.attach([new File(["words"], "late.txt", { type: "text/plain" })]);
+      settings.keepFiles = keepFiles;
+    });
+    await page.waitForSelector("form.composer ul.tray"); // it has looked for what is stored
+    await page.evaluate(() => globalThis.keepNow());
+    await walk.sees(".tray", "late.txt");
+    expect(await page.$$eval("form.composer ul.tray", (all) => all.length), 1, "trays");
+    expect(await page.$$eval(".tray li", (all) => all.length), 1, "files");
+    await page.$$eval(".tray li button", ([one]) => one.click());
   });
 
   await walk.step("the palette begins with nothing that changes a message", async () => {

@@ -216,9 +216,11 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       input.click()
     }
 
-    /** @param {string} id of the draft @param {File[]} files @param {any} kept the tray finds them in the store */
+    /** @param {string} id of the draft @param {File[]} files @param {any} kept a tray that is made now finds them in the store */
     async function take(id, files, kept) {
-      const tray = trays.get(id) ?? await commands.run('attach.tray', id, draw)
+      const old = trays.get(id)
+      if (kept) old?.el.remove()
+      const tray = (!kept && old) || await commands.run('attach.tray', id, draw)
       trays.set(id, tray)
       if (id === current) form.prepend(tray.el)
       if (files.length) area.focus()
