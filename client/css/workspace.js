@@ -8,7 +8,7 @@ yaa.define('css/workspace', ['ui/dom'], ({ css }) => css`
   .composer-bar .folder { flex: 0 1 auto; max-inline-size: 10rem; }
   @container composer (max-width: 27.5rem) {
     .composer-bar .folder { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
-    .composer-bar .folder > span { display: none; }
+    .composer-bar .folder > span, .composer-bar .folder[data-none] { display: none; } /* settings add one, too */
   }
   .mode-row > span:first-child { display: flex; gap: var(--s2); align-items: center; overflow-wrap: anywhere; }
   .badge[data-mode="write"] { background: var(--ask-wash); color: var(--ask); box-shadow: inset 0 0 0 1px var(--ask-line); }

@@ -6,6 +6,8 @@ export const FAILURE = "section.failure:not([hidden])";
 /** Another server, by its address in the settings. */
 export async function address(walk, url) {
   await walk.press("Settings", ".side-foot button");
+  await walk.press("This browser", `${DIALOG} [role=tab]`);
+  if (!(await walk.page.$eval(`${DIALOG} [data-part=server]`, (one) => one.open))) await walk.press("Connection", `${DIALOG} summary`); // open where no server answers
   await walk.fill(`${DIALOG} input[type=url]`, url);
   await walk.press("Close", `${DIALOG} button`);
 }

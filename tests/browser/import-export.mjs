@@ -197,6 +197,7 @@ await main(async (walk, job) => {
   await walk.step("what is written is there after a reload", async () => {
     await page.reload();
     await page.waitForFunction((css) => document.querySelector(css)?.value === "Hello moon", {}, AREA);
+    await page.waitForFunction(() => ["yaa.running", "yaa.files"].every((name) => sessionStorage.getItem(name))); // stored late
   });
 
   await walk.step("the saved page opens as a standalone page", async () => {

@@ -24,7 +24,7 @@ from typing import Any
 
 from server.lib.sandbox import child
 from server.lib.sandbox.probe import closed_to_others
-from server.tools import user_tools
+from server.tools import child_calls, user_tools
 from server.tools.runner import Job, Outcome, ToolRunner
 
 LIMITS: dict[str, float] = {
@@ -173,7 +173,10 @@ class Victim:
         """What came of one attempt."""
         where, args = ("file", str(ATTACKS), "attempt"), {"name": name, "facts": self.facts()}
         if self.runner.pool is None:
-            told = forked(Job(where, args, None, LIMITS), self.runner.folder("attacker"))
+            told = forked(
+                Job(where, args, None, LIMITS, calls=child_calls.__name__),
+                self.runner.folder("attacker"),
+            )
             return told.get("result") or {"came": "", "by": str(told["error"])}
         found = await self.call(where, args)
         return found.result if found.status == "ok" else {"came": "", "by": str(found.error)}

@@ -16,8 +16,10 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui
     const el = h('button.select.folder', { type: 'button', hidden: true, 'aria-haspopup': 'menu', onclick: () => openFolders(context, el) }, icon('folder'), shown)
 
     function update() {
-      el.hidden = app.current.session.messages.length > 0 || !(files.foldersOf(app).length || owns(app))
+      const some = files.foldersOf(app).length > 0
+      el.hidden = app.current.session.messages.length > 0 || !(some || owns(app))
       if (el.hidden) return
+      attr(el, 'data-none', some ? null : 'true')
       const said = t('folder.is', { name: nameOf(app), mode: t(`folder.mode.${files.modeOf(app)}`) })
       text(shown, nameOf(app))
       attr(el, 'aria-label', said)
