@@ -583,15 +583,3 @@ class Change(TypedDict, total=False):
 
 
 Patch = list[Change]
-
-
-class ProblemBody(TypedDict):
-    """The body of an error: the members of RFC 9457, and the `error` that OpenAI SDKs read."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    errors: list[dict[str, str]]  # {pointer, detail}
-    error: Json  # {message, type, code, param}

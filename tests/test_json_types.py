@@ -13,7 +13,6 @@ import unittest
 from collections.abc import Iterator
 
 from server import json_types
-from server.errors import Problem
 from server.session import accept, agent_definition, config_schema, fold, run_record, schema
 from server.tools import result
 
@@ -151,9 +150,6 @@ class Types(unittest.TestCase):
                 for row in rows:
                     found |= set(re.findall(r"`(\w+)`", row[2].partition(":")[0]))
         self.assert_keys("RunWarning", found)
-
-    def test_problems(self) -> None:
-        self.assert_keys("ProblemBody", Problem("busy", "later").body())
 
     def test_each_type_is_checked_and_told(self) -> None:
         text = (ROOT / "tests/test_json_types.py").read_text()

@@ -98,11 +98,11 @@ class ToolRunner:
             (home / name).mkdir(exist_ok=True)
             (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
-        apart = self.places.roots, child_calls.PRELOAD
+        roots, early = self.places.roots, child_calls.PRELOAD
         if proof is None:
-            self.pool, self.sandbox = await prove(home, options, most, self._attempt, *apart)
+            self.pool, self.sandbox = await prove(home, options, most, self._attempt, roots, early)
         else:
-            self.pool, self.sandbox = pool_for(options, proof, *apart), proof
+            self.pool, self.sandbox = pool_for(options, proof, roots, early), proof
         self.reach = NetworkPolicy(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),

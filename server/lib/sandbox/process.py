@@ -29,7 +29,7 @@ from .netproxy import ENV, NetProxy
 from .network_policy import NetworkPolicy
 from .package import Package
 from .policy import SESSION, Mount
-from .worker_pool import WATCHES, WorkerPool, reap
+from .worker_pool import PACKAGE, ROOT, WATCHES, WorkerPool, reap
 
 # -- job ------------------------------------------------------------------------------------------
 # One tool call as values: the job, its outcome, and the messages of the process that runs it.
@@ -169,8 +169,6 @@ def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, d
 
 STOP_S = 5.0  # for a supervisor to end what is left of a call
 CHUNK = 64 * 1024
-PACKAGE = __package__
-ROOT = Path(__file__).resolve().parents[len(PACKAGE.split("."))]
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     " import importlib; child = importlib.import_module(sys.argv[2] + '.child');"
