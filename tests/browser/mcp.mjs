@@ -73,7 +73,7 @@ await main(async (walk, job) => {
     });
     await page.click(COMPOSER);
     await page.keyboard.type("@{id}");
-    await walk.sees(".mention", "by id");
+    await walk.sees(".mention:not([data-late])", "by id");
     await page.evaluate(() => {
       globalThis.redrawn = new Promise((resolve) => new MutationObserver(resolve).observe(document.querySelector(".mention"), { childList: true }));
       return globalThis.answerLate();
