@@ -23,7 +23,7 @@ from .agents.registry import AgentRegistry
 from .api import repeats
 from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
-from .api.info import HealthHandler, InfoHandler, MetricsHandler
+from .api.info import HealthHandler, InfoHandler, MetricsHandler, MonthlyUsageHandler
 from .api.mcp import McpOffers
 from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
@@ -59,6 +59,7 @@ from .session.schema import check
 from .telemetry import redact
 from .telemetry.log import RotatingFile, Rotation
 from .telemetry.metrics import Metrics, Row
+from .telemetry.monthly_usage import MonthlyUsage
 from .telemetry.otlp import Exporter
 from .tools.execution_claims import Claims, Locks
 from .tools.result import StorageFigures, Workspaces, storage_figures
@@ -137,6 +138,7 @@ class App:
         self._background: list[asyncio.Task[None]] = []
         self._alive = 0  # blocks of memory that were in use after the last collection
         self.jumps: ClockJumps = former.jumps if former else ClockJumps(clock)
+        self.usage = MonthlyUsage(config.home / "usage", clock=clock)
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
@@ -155,6 +157,7 @@ class App:
             records=self.records,
             signals=self.signals,
             workspaces=self.toolbox.workspaces,
+            usage=self.usage,
             former=former,
         )
 
@@ -236,6 +239,7 @@ class App:
         for task in self._background:
             task.cancel()
         await self.agent.close()
+        self.usage.write()
         if not self.is_replaced:  # else it would free the locks of all Apps of the process
             self.locks.close()
         await self.toolbox.close()
@@ -373,6 +377,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         ("GET", "/health"): Route(HealthHandler(VERSION, lambda: app.is_open).get, open=True),
         ("GET", "/info"): Route(info.get),
         ("GET", "/metrics"): Route(MetricsHandler(app.metrics.text).get),
+        ("GET", "/usage"): Route(MonthlyUsageHandler(app.usage.months).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/session/stop"): Route(sessions.stop),

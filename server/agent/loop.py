@@ -42,6 +42,7 @@ from ..session.limits import LimitCeilings, cap_limits, extend_limits
 from ..session.modes import mode_of
 from ..telemetry import log, tracing
 from ..telemetry.metrics import Metrics, Row
+from ..telemetry.monthly_usage import MonthlyUsage
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
@@ -131,6 +132,7 @@ class BaseAgent:
         signals: StopSignals | None = None,
         stopwatch: Callable[[], int] | None = None,
         workspaces: Workspaces | None = None,
+        usage: MonthlyUsage | None = None,
         former: BaseAgent | None = None,
     ) -> None:
         self.workspaces = workspaces
@@ -154,6 +156,7 @@ class BaseAgent:
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.tells_calls: bool = config.server["log"]["model_calls"]
         self.metrics = metrics or Metrics().row(0)
+        self.usage = usage or MonthlyUsage()
         self._active: WeakValueDictionary[SessionKey, Run] = (
             former._active if former else WeakValueDictionary()
         )
@@ -208,8 +211,10 @@ class BaseAgent:
         session, agent = accepted.session, accepted.agent
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
-        model = self.models.resolve(agent_definition.provider(agent, own, default), owner)
+        provider = agent_definition.provider(agent, own, default)
+        model = self.models.resolve(provider, owner)
         run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
+        run.spends = not provider.get("api_key")
         self._register(run)
         run.resumed = resumed
         logger.info("run %s of session %s for %s", run.id, run.session_key[1], key or "-")
@@ -370,6 +375,7 @@ class Run:
         self._side_calls = SideCalls(
             session, model.api, agent.ids, agent.clock, self._observer, self._hooks
         )
+        self.spends = True  # with a key of this server, not with the session's own
         self._stop_code = ""  # of STOP_REASONS, once it was stopped
         self._size = size  # bytes of JSON of the document
         self._alone_since = 0.0  # since when no other task has run; 0: others run
@@ -414,6 +420,8 @@ class Run:
                     record.append(self.session)
             self.release()
             self._observer.end(self.id, self.session_key[1], self._elapsed_ms())
+            if self.spends and (usages := self._observer.usages):
+                self.agent.usage.add(self.session_key[0], usages)
             ended = self._observer.results, self._used, self._elapsed_ms() / 1000, self._stop_code
             metrics.count_run_end(self.session, *ended)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..json_types import Event, Json, Message, Session
+from ..json_types import Event, Json, Message, Session, Usage
 from ..models.registry import Model
 from ..session import run_record
 from ..session.fold import yaa_metadata
@@ -261,6 +261,7 @@ class RunObserver:
     tells_deltas  `server.log.model_deltas`
     tells_calls   `server.log.model_calls`
     results       the state in the call log of each call that has got its result
+    usages        of each model call that this run made, as far as the provider reported it
     """
 
     def __init__(
@@ -278,6 +279,7 @@ class RunObserver:
         self._used = dict(session.get("usage", {}))
         self._first_message = len(session.get("messages") or [])
         self.results: list[str] = []
+        self.usages: list[Usage] = []
         self._deltas = DeltaLog() if tells_deltas and is_debug_on() else None
         self._calls = ModelCallLog(model.model, on=tells_calls)
         self._call: ModelCallEntry | None = None
@@ -290,8 +292,10 @@ class RunObserver:
         kind = event["type"]
         if kind == "STEP_STARTED":
             self._stage = event["stepName"]
-        elif self._call is not None:
+        elif self._call is not None:  # before, it may be an answer of an earlier run
             self._call.see(event)
+            if kind == "TEXT_MESSAGE_END":
+                self._keep_usage(event)
         if kind == "TOOL_CALL_RESULT":
             self.results.append(yaa_metadata(event).get("state", "done"))
             tool_logger.info(tool_call_fields(event, self._about["key_name"]))
@@ -309,8 +313,15 @@ class RunObserver:
 
     def record_model_error(self, error: Event) -> None:
         """Record a RUN_ERROR of the model, after which the run may continue."""
+        self._keep_usage(error)
         if self._call is not None:
             self._call.see(error)
+
+    def _keep_usage(self, event: Event) -> None:
+        """Keep what the end of a model call, or its error, says of its tokens."""
+        metadata = yaa_metadata(event)
+        if usage := metadata.get("usage") or metadata.get("meta", {}).get("usage"):
+            self.usages.append(usage)
 
     @contextmanager
     def record_side_call(
@@ -326,6 +337,7 @@ class RunObserver:
                 """Record one event of the call."""
                 trace(event)
                 call.see(event)
+                self._keep_usage(event)
 
             try:
                 yield see

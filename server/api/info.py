@@ -1,4 +1,4 @@
-"""The handlers of `GET /health` and `GET /info`.
+"""The handlers of `GET /health`, `GET /info`, `GET /usage` and `GET /metrics`.
 
 `/health` needs no key and shows only the status and the version. `/info` needs a key and lists what
 a session on this server can use; it holds no secrets.
@@ -6,9 +6,11 @@ a session on this server can use; it holds no secrets.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..json_types import Json
 from ..lib.runtime.command import COMMAND
 from .router import RequestContext
 
@@ -51,6 +53,18 @@ class InfoHandler:
         """Send version, defaults, configuration schema and the current facts."""
         own = {"owner": call.key.is_owner}
         await call.json(self._fixed | self._facts(call.key.owner) | own)
+
+
+class MonthlyUsageHandler:
+    """The handler of `GET /usage`. `months`: telemetry.monthly_usage.MonthlyUsage.months."""
+
+    def __init__(self, months: Callable[[str | None], list[Json]]) -> None:
+        self._months = months
+
+    async def get(self, call: RequestContext) -> None:
+        """Send what the person of the key has used in each month, to an owner what all have."""
+        whose = None if call.key.is_owner else call.key.owner
+        await call.json({"months": await asyncio.to_thread(self._months, whose)})
 
 
 # -- metrics --------------------------------------------------------------------------------------

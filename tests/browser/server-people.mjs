@@ -108,6 +108,17 @@ await main(async (walk, job) => {
     if (JSON.stringify(await told("file")).includes(key)) throw new Error("the file has the key itself");
   });
 
+  await walk.step("what the runs of each key have used stands beside it", async () => {
+    const home = `${part("keys")} .host-rows li:last-child`;
+    await walk.sees(home, "The key of the first start");
+    await walk.sees(home, "1 run");
+    const [{ person, runs, tokens }] = await page.evaluate(async () => (await yaa.use("ui/commands").context().app.server.api().ask("/usage")).months[0].people);
+    if (person !== "" || runs !== 1 || !(tokens > 0)) throw new Error(JSON.stringify([person, runs, tokens]));
+    await walk.sees(home, " tokens");
+    await walk.clean("what was used");
+    await walk.shot("2-used");
+  });
+
   await walk.step("the last runs", async () => {
     await open("runs");
     await page.waitForSelector(`${part("runs")} tbody tr`);
@@ -122,5 +133,13 @@ await main(async (walk, job) => {
     await walk.sees("dialog[open]", "“bob”"); // the owner's key is kept here
     await walk.press("Use the link’s key", "dialog[open] button");
     await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info()?.owner === false } catch { return false } });
+    await walk.send("Ahoy.");
+    await walk.says("Understood.");
+    // what their own runs have used is shown to them, and nobody else's
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.openSettings("server"));
+    await walk.sees(part("server"), "Used since");
+    await walk.sees(part("server"), "1 run");
+    await walk.clean("what one has used oneself");
+    await walk.shot("4-own");
   });
 });

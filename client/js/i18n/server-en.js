@@ -154,6 +154,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.keys.ownerHint': 'It may do all that you may, this page included.',
   'host.keys.isOwner': 'owner',
   'host.keys.unnamed': '(without a name)',
+  'host.keys.home': 'The key of the first start',
   'host.keys.runs': 'Runs at once',
   'host.keys.steps': 'Steps in a run',
   'host.keys.cost': 'Money in a run',

@@ -154,6 +154,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.keys.ownerHint': '它能做你能做的一切，包括使用本页面。',
   'host.keys.isOwner': '所有者',
   'host.keys.unnamed': '（没有名称）',
+  'host.keys.home': '首次启动时生成的密钥',
   'host.keys.runs': '同时运行数',
   'host.keys.steps': '每次运行的步数',
   'host.keys.cost': '每次运行的费用',

@@ -24,6 +24,7 @@ yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => {
     'link.local': 'This address works on the server’s own machine only: for a phone, start it with “{command} --host 0.0.0.0”, so that it listens on your network.',
     'link.qr': 'QR code of the link',
     'link.noQr': 'The link is too long for a QR code.',
+    'link.spent': 'Used since {since}: {runs, plural, one {# run} other {# runs}} · {tokens} tokens',
   }
   const zh = {
     'link.in': '已用链接里的密钥登录。',
@@ -48,6 +49,7 @@ yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => {
     'link.local': '此地址只在服务器自己的机器上有效：要用手机访问，请用“{command} --host 0.0.0.0”启动它，使它监听你的网络。',
     'link.qr': '链接的二维码',
     'link.noQr': '链接太长，无法生成二维码。',
+    'link.spent': '自 {since} 起已用：{runs} 次运行 · {tokens} 词元',
   }
   extend({ en, zh })
   return { en, zh }

@@ -1,7 +1,7 @@
 // API keys for other people: each is made once and shown once, with the link that signs a browser in, also as a QR code.
 
-yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server/parts', 'ui/qr-picture', 'core/server-settings'], (
-  { h, icon }, { t }, { copy }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField, linkParts }, { numberOf },
+yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'ui/qr-picture', 'core/server-settings', 'ui/device-link'], (
+  { h, text }, { t }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField, linkParts }, { numberOf }, { monthlyUsage },
 ) => {
   /** Limits that are asked for by most; the others are written into the file. */
   const LIMITS = /** @type {const} */ ([['max_runs', 'runs', 1], ['max_steps', 'steps', 1], ['max_tokens', 'tokens', 1], ['max_cost_micro', 'cost', 1e6]])
@@ -48,15 +48,29 @@ yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/server
 
   /** @param {any} store */
   function part(store) {
-    return listPart({
+    /** What their runs have used, by name, @type {Map<string, string>} */ let used = new Map()
+    /** and where that stands: a row that has the focus is not drawn anew. @type {Map<string, any>} */ const lines = new Map()
+    const look = monthlyUsage((/** @type {Map<string, string>} */ now) => {
+      used = now
+      if ([...used.keys()].every((name) => lines.has(name))) for (const [name, words] of used) text(lines.get(name), words)
+      else list.update(store.now())
+    })
+    const list = listPart({
       lead: t('host.keys.lead'), add: t('host.keys.add'), none: t('host.keys.none'),
       form: (settings, _, close) => keyForm(store, settings, close),
-      rows: (settings) => entriesOf(settings).map((one) => {
+      rows: (settings) => [...entriesOf(settings).map((one) => {
         const name = one.name ?? ''
-        return row([h('b', null, name || t('host.keys.unnamed')), ' ', one.owner ? badge(t('host.keys.isOwner')) : null, limitsOf(one.limits)],
+        return row([h('b', null, name || t('host.keys.unnamed')), ' ', one.owner ? badge(t('host.keys.isOwner')) : null, limitsOf(one.limits), name ? usedBy(name) : null],
           name ? [small(t('host.keys.end'), name, () => confirm(t('host.keys.endIt', { name }), t('host.keys.endHint'), async () => { await store.seen(store.routes.removeKey(name)), await store.read() }), 'danger')] : [])
-      }),
+      }), ...[...used.keys()].filter((name) => !entriesOf(settings).some((one) => one.name === name)).map((name) => row([h('b', null, name || t('host.keys.home')), usedBy(name)], []))],
     })
+    /** @param {string} name */
+    function usedBy(name) {
+      lines.set(name, h('p.hint', null, used.get(name)))
+      return lines.get(name)
+    }
+
+    return { el: list.el, look, update: (/** @type {any} */ settings) => (look(), list.update(settings)) }
   }
 
   /** @param {any} limits */

@@ -41,7 +41,8 @@ yaa.define('ui/server/panel', [
 
     /** @param {import('../types').State} state */
     function update({ server }) {
-      if (!server.ok || asked === server.url) return
+      if (!server.ok) return
+      if (asked === server.url) return view?.look?.()
       asked = server.url
       if (store.now()) draw()
       else read()
