@@ -24,7 +24,7 @@ from urllib.parse import quote
 if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
-from . import VERSION, later, protocols
+from . import VERSION, extensions, later, protocols
 from .api.auth import Keys, keys_of
 from .cli import links
 from .cli.first_word import options_of, unknown_option, with_command
@@ -55,7 +55,6 @@ from .session.limits import ASK as MODES_OF_ASKING
 from .settings.config_file import ConfigFile
 from .telemetry import log
 from .telemetry.log import RotatingFile, Rotation
-from .telemetry.metrics import Metrics
 
 EPILOG = """\
 Settings come from config.default.json, then config.json in the home folder (or --config), then
@@ -70,6 +69,7 @@ with 1 when its address cannot now."""
 
 
 OPEN = "open the page in a browser (the default at a terminal with a display)"
+SESSION_OR_WORDS = "a session, or what to say (default: standard input, either)"
 STORE = "keep sessions in this folder; FILE is the id of one then"
 BLOCKS = "write the messages with content blocks of this shape"
 FOLDER = "work on this folder of server.folders"
@@ -167,6 +167,7 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
         "server.tls.cert": options.cert and str(expand_path(options.cert, "--cert")),
         "server.tls.key": options.key and str(expand_path(options.key, "--key")),
         "server.folders": _current_folder(options),
+        "server.extensions": [] if options.bare else None,
     }
     foreign = [module.FOREIGN for module in protocols.modules("settings")]
     file = ConfigFile(config_file(home, named), home)
@@ -227,6 +228,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", metavar="N", type=int, help="processes that serve (1)")
     parser.add_argument("--cert", metavar="FILE", help="serve HTTPS with this certificate (PEM)")
     parser.add_argument("--key", metavar="FILE", help="its key, if not in that file")
+    parser.add_argument("--bare", action="store_true", help="without extensions")
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
     parser.add_argument("--open", action=argparse.BooleanOptionalAction, default=None, help=OPEN)
     parser.add_argument(
@@ -235,8 +237,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", parents=[common], help="run a session: JSON in, JSON out")
-    about = "a session, or what to say (default: standard input, either)"
-    run.add_argument("file", metavar="FILE|WORDS", nargs="?", help=about)
+    run.add_argument("file", metavar="FILE|WORDS", nargs="?", help=SESSION_OR_WORDS)
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
     _add_permission(run)
@@ -380,8 +381,8 @@ def _serve(
         query = f"{own}?folder={quote(folder)}"
         page = page.replace(own, query)
         lines = [line.replace(own, query) if line.startswith(own) else line for line in lines]
-    metrics = Metrics(server["workers"])
-    door = BoundServer(config, env, source, keys, sockets, lines, page, tls, metrics)
+    process = extensions.share(server["extensions"], server["workers"])
+    door = BoundServer(config, env, source, keys, sockets, lines, page, tls, process)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:

@@ -23,7 +23,7 @@ from .agents.registry import AgentRegistry
 from .api import repeats
 from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
-from .api.info import HealthHandler, InfoHandler, MetricsHandler, MonthlyUsageHandler
+from .api.info import HealthHandler, InfoHandler, MonthlyUsageHandler
 from .api.mcp import McpOffers
 from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
@@ -39,6 +39,8 @@ from .api.transcriptions import Transcriptions, transcription_info
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
+from .extensions import ProcessParts, select, share
+from .extensions.parts import Host, make_parts
 from .json_types import Json, Session
 from .lib.http.client import Client
 from .lib.http.cors import Origins
@@ -58,7 +60,6 @@ from .session.modes import catalog
 from .session.schema import check
 from .telemetry import redact
 from .telemetry.log import RotatingFile, Rotation
-from .telemetry.metrics import Metrics, Row
 from .telemetry.monthly_usage import MonthlyUsage
 from .telemetry.otlp import Exporter
 from .tools.execution_claims import Claims, Locks
@@ -90,7 +91,7 @@ class App:
         self,
         config: Config,
         env: Mapping[str, str],
-        metrics: Row | None = None,
+        process: ProcessParts | None = None,
         proof: Json | None = None,
         *,
         tools: Iterable[Any] = (),
@@ -101,7 +102,7 @@ class App:
         locks: Locks | None = None,
     ) -> None:
         self.config = config
-        self.metrics = metrics or Metrics().row(0)
+        self.process = process or share(config.server["extensions"])(0)
         self._env = env
         self._proof = proof
         self._opened = asyncio.Event()
@@ -142,6 +143,7 @@ class App:
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
+        self.parts = make_parts(Host(config), self.process)
         self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
 
     def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:
@@ -151,7 +153,6 @@ class App:
             ceilings=self.ceilings,
             locks=self.locks,
             clock=lambda: int(clock() * 1000),
-            metrics=self.metrics,
             sink=self.exporter,
             hooks=self.hooks,
             records=self.records,
@@ -159,6 +160,7 @@ class App:
             workspaces=self.toolbox.workspaces,
             usage=self.usage,
             former=former,
+            parts=[each.run_part for each in self.parts.values()],
         )
 
     def take_over(self, keys: Keys) -> None:
@@ -336,6 +338,7 @@ class App:
             "hooks": self.hooks.info(),
             "tracing": self.exporter.info(),
             "demo": self.demo,
+            "extensions": [*select(self.config.server["extensions"])],
             "fronts": {"openai": {"withheld": self.toolbox.interactive_tools()}},
         }
 
@@ -376,7 +379,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(HealthHandler(VERSION, lambda: app.is_open).get, open=True),
         ("GET", "/info"): Route(info.get),
-        ("GET", "/metrics"): Route(MetricsHandler(app.metrics.text).get),
         ("GET", "/usage"): Route(MonthlyUsageHandler(app.usage.months).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/session/events"): Route(sessions.events),
@@ -395,18 +397,19 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         running = SettingsRuns(app.agent, app.accounts.requests)
         made = (live, app.config, app.client, app._env, lambda: app.found, running)
         table |= repeatable(settings_routes(*made))
+    for each in app.parts.values():
+        table |= each.routes()
     for protocol in PROTOCOLS:
         table |= protocol.routes(services)
     origins = Origins.of(server)
     if app.is_first:
         app.take_over(keys)
-    count = app.metrics.count_response
     forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
         *(table, files.get, keys),
         origins=origins,
         accounts=app.accounts,
-        count=count,
+        count=app.process.count_response,
         opened=app.wait_until_open,
         forward=forward,
     )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from . import extensions
 from .json_types import Session
 from .lib import strict_json
 from .lib.http.parser import is_loopback
@@ -312,6 +313,10 @@ def _is_address(url: str) -> bool:
 
 def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes that the kind of a single value does not show."""
+    present = extensions.present()
+    for name in server["extensions"]:
+        if name not in (extensions.ALL, *present):
+            yield f"server.extensions names {name}; there are {', '.join(present) or 'none'}"
     host = server["host"]
     given = server["agents_dir"]
     agents = expand_path(given, "server.agents_dir", home) if given else home

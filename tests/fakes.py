@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.loop import BaseAgent
+from server.agent.run_parts import MakePart
 from server.agent.run_records import RunRecords, StopSignals
 from server.config import Config
 from server.errors import Problem
@@ -464,6 +465,7 @@ def agent(
     signals: StopSignals | None = None,
     workspaces: FakeWorkspaces | None = None,
     home: Path = USUAL.home,
+    parts: Iterable[MakePart] = (),
 ) -> BaseAgent:
     """An agent on a host of its own."""
     return BaseAgent(
@@ -478,6 +480,7 @@ def agent(
         records=records,
         signals=signals,
         workspaces=workspaces,
+        parts=parts,
     )
 
 

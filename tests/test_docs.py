@@ -30,6 +30,7 @@ from server.agent import call_runner, home, hooks, observer, run_skills, run_wor
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config
 from server.context import compact
+from server.extensions import present
 from server.lib import strict_json
 from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
@@ -46,7 +47,6 @@ from server.session import (
 from server.session.limits import API_PATHS
 from server.session.modes import MODES
 from server.settings import schema as kinds
-from server.telemetry import metrics
 from server.tools import permission
 from server.tools.toolbox import Toolbox
 
@@ -180,6 +180,15 @@ class Reference(unittest.TestCase):
             self.assertNotIn(set(), routes.values(), "does this test still read them right?")
             self.assert_rows(page, "Route", set().union(*routes.values()))
 
+    def test_extensions(self) -> None:
+        """Each has a page of its own, which goes with its folder."""
+        for name in present():
+            with self.subTest(name):
+                files = (ROOT / "server" / "extensions" / name).rglob("*.py")
+                paths = [path.relative_to(ROOT).as_posix() for path in files]
+                routes = {route for path in paths for route in method_and_path(path)}
+                self.assert_rows(f"extension-{name}.md", "Route", routes)
+
     def test_fields_of_openai_and_what_becomes_of_them(self) -> None:
         page = (REFERENCE / "protocol-openai.md").read_text()
         for head, front, more in (
@@ -194,10 +203,6 @@ class Reference(unittest.TestCase):
                     told = [row[0].strip("`") for row in table[1:] if row[1] == fate]
                     self.assertEqual(sorted(told), sorted(names))
             self.assertEqual({row[1] for row in table[1:]}, set(fates))
-
-    def test_metrics(self) -> None:
-        names = {family.name for family in metrics.FAMILIES} | {"yaa_resident_bytes"}
-        self.assert_rows("http.md", "Metric", names)
 
     def test_tools(self) -> None:
         names = set(built_in_tools())

@@ -29,6 +29,7 @@ from .tooling.source import (
     path_of,
     place_reads,
     program_starts,
+    required,
     tracked,
 )
 from .tooling.tools import ROOT
@@ -51,7 +52,7 @@ LAYERS = (
     ("lib.json_schema",),
     ("lib.http",),
     ("lib.sandbox",),
-    ("errors", "json_types"),
+    ("errors", "extensions", "json_types"),
     ("session",),
     ("context", "telemetry"),
     ("agents", "skills"),
@@ -60,6 +61,7 @@ LAYERS = (
     ("models", "tools"),
     ("agent",),
     ("api",),
+    ("extensions.parts",),
     ("protocols",),
     ("app",),
     ("cli",),
@@ -67,6 +69,15 @@ LAYERS = (
     ("__main__",),
 )
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
+# Above all of them: each folder of extensions/, with those that it requires.
+EXTENSIONS = {
+    f"extensions.{name.split('.')[2]}": required(tree)
+    for name, tree in modules().items()
+    if re.fullmatch(r"server\.extensions\.\w+\.extension", name)
+}
+# What a declaration is made of: it is imported before the port is open.
+DECLARED_WITH = {"server.extensions.declaration", "server.lib.json_schema.field_types"}
+LAYER_OF |= dict.fromkeys(EXTENSIONS, len(LAYERS))
 # Sans-I/O: what these may not import, and which calls read a clock.
 PURE = (
     "server.session",
@@ -138,6 +149,16 @@ class Server(unittest.TestCase):
             for name, line, target in imports()
             if package(target) not in ("", package(name))
             and LAYER_OF[package(target)] >= LAYER_OF.get(package(name), len(LAYERS))
+            and package(target) not in EXTENSIONS.get(package(name), ())
+        ]
+        self.assertEqual(wrong, [])
+
+    def test_a_declaration_imports_nothing_but_the_contract(self) -> None:
+        wrong = [
+            f"{path_of(name)}:{line} imports {target}"
+            for name, line, target in imports()
+            if re.fullmatch(r"server\.extensions(\.\w+\.extension)?", name)
+            and target not in DECLARED_WITH
         ]
         self.assertEqual(wrong, [])
 
@@ -392,7 +413,8 @@ class Rules(unittest.TestCase):
 def package(name: str) -> str:
     """The part of the server that a module belongs to; empty for the package itself."""
     parts = name.split(".")[1:]
-    return ".".join(parts[: 2 if parts[0] == "lib" else 1]) if parts else ""
+    deep = parts[:1] == ["lib"] or (parts[:1] == ["extensions"] and parts[1:] != ["declaration"])
+    return ".".join(parts[: 2 if deep else 1])
 
 
 def pure(name: str) -> bool:

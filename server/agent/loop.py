@@ -15,7 +15,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
 from contextvars import Context
 from dataclasses import dataclass
@@ -41,7 +41,6 @@ from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits, extend_limits
 from ..session.modes import mode_of
 from ..telemetry import log, tracing
-from ..telemetry.metrics import Metrics, Row
 from ..telemetry.monthly_usage import MonthlyUsage
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
@@ -54,6 +53,7 @@ from .home import remarks_on
 from .hooks import HookError, Hooks, RunHooks
 from .key_in_answer import key_refuser
 from .observer import RunObserver
+from .run_parts import MakePart, RunParts
 from .run_records import RunRecords, StopSignals
 from .run_skills import skill_events
 from .run_workspace import RunWorkspace, Workspaces
@@ -123,7 +123,6 @@ class BaseAgent:
         agents: AgentRegistry | None = None,
         ceilings: LimitCeilings | None = None,
         locks: Locks | None = None,
-        metrics: Row | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
         sink: tracing.Sink | None = None,
@@ -134,8 +133,9 @@ class BaseAgent:
         workspaces: Workspaces | None = None,
         usage: MonthlyUsage | None = None,
         former: BaseAgent | None = None,
+        parts: Iterable[MakePart] = (),
     ) -> None:
-        self.workspaces = workspaces
+        self.workspaces, self.parts = workspaces, tuple(parts)
         limits = config.server["limits"]
         self.defaults = config.session
         self.refuse_keys = key_refuser(config)
@@ -155,7 +155,6 @@ class BaseAgent:
         self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.tells_calls: bool = config.server["log"]["model_calls"]
-        self.metrics = metrics or Metrics().row(0)
         self.usage = usage or MonthlyUsage()
         self._active: WeakValueDictionary[SessionKey, Run] = (
             former._active if former else WeakValueDictionary()
@@ -372,6 +371,7 @@ class Run:
         self._observer = RunObserver(session, model, key, agent.sink, **tells)
         about = {"run": self.id, "model": model.model, "key_name": key, "owner": owner}
         self._hooks = RunHooks(agent.hooks, session, agent.toolbox, about)
+        self._parts = RunParts(make(session, about) for make in agent.parts)
         self._side_calls = SideCalls(
             session, model.api, agent.ids, agent.clock, self._observer, self._hooks
         )
@@ -394,8 +394,7 @@ class Run:
         tools/running_calls.py describes. A stopping server cancels the consumer while it waits for
         a model (`BaseAgent.stop`).
         """
-        metrics = self.agent.metrics
-        metrics.count_run_start()
+        self._parts.start()
         self.agent.watch()
         try:
             async with aclosing(self._produce()) as source:
@@ -422,8 +421,7 @@ class Run:
             self._observer.end(self.id, self.session_key[1], self._elapsed_ms())
             if self.spends and (usages := self._observer.usages):
                 self.agent.usage.add(self.session_key[0], usages)
-            ended = self._observer.results, self._used, self._elapsed_ms() / 1000, self._stop_code
-            metrics.count_run_end(self.session, *ended)
+            self._parts.end(self._elapsed_ms() / 1000)
 
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""
@@ -474,6 +472,7 @@ class Run:
             metadata["digest"] = await offload(touched, digest, self.session, since)
             metadata["since"] = since
         self._observer.see(event)
+        self._parts.see(event)
 
     def _must_end(self, step: Step) -> bool:
         """Return whether the server stops. Raises CancelledError if the run was stopped."""

@@ -260,7 +260,6 @@ class RunObserver:
     key_name      of the API key
     tells_deltas  `server.log.model_deltas`
     tells_calls   `server.log.model_calls`
-    results       the state in the call log of each call that has got its result
     usages        of each model call that this run made, as far as the provider reported it
     """
 
@@ -278,7 +277,7 @@ class RunObserver:
         self._about = {"key_name": key_name, "model": model.model}
         self._used = dict(session.get("usage", {}))
         self._first_message = len(session.get("messages") or [])
-        self.results: list[str] = []
+        self._results = 0  # of tool calls
         self.usages: list[Usage] = []
         self._deltas = DeltaLog() if tells_deltas and is_debug_on() else None
         self._calls = ModelCallLog(model.model, on=tells_calls)
@@ -297,7 +296,7 @@ class RunObserver:
             if kind == "TEXT_MESSAGE_END":
                 self._keep_usage(event)
         if kind == "TOOL_CALL_RESULT":
-            self.results.append(yaa_metadata(event).get("state", "done"))
+            self._results += 1
             tool_logger.info(tool_call_fields(event, self._about["key_name"]))
         elif self._deltas is None:
             return
@@ -350,8 +349,8 @@ class RunObserver:
             self._deltas.flush()
         if self._call is not None:
             self._call.end(CUT)
-        made = len(self.results)
-        told = run_record.log_fields(self._session, self._used, self._first_message, made)
+        counts = self._used, self._first_message, self._results
+        told = run_record.log_fields(self._session, *counts)
         line = {"run": run_id, "session": session_id, **self._about, "ms": ms, **told}
         logger.info(line)
         recent_runs.of_process.add(line)

@@ -65,22 +65,3 @@ class MonthlyUsageHandler:
         """Send what the person of the key has used in each month, to an owner what all have."""
         whose = None if call.key.is_owner else call.key.owner
         await call.json({"months": await asyncio.to_thread(self._months, whose)})
-
-
-# -- metrics --------------------------------------------------------------------------------------
-# The handler of `GET /metrics`: the counters of all workers, in the format of Prometheus.
-#
-# The route needs a key.
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-
-class MetricsHandler:
-    """The handler of `GET /metrics`. `text` returns the body (metrics.Metrics.text)."""
-
-    def __init__(self, text: Callable[[], str]) -> None:
-        self._text = text
-
-    async def get(self, call: RequestContext) -> None:
-        """Send the counters."""
-        await call.reply(200, self._text().encode(), {"Content-Type": CONTENT_TYPE})

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 LOOK_S = 1.0  # between two looks at the file
 REST_S = 0.2  # between two looks whether a replaced App is still needed
 # What the process listens with, and what its terminal and its log were opened with.
-AT_START = ("auth_required", "cors_origins", "host", "hosts", "log", "port", "tls", "workers")
+AT_START = (
+    *("auth_required", "cors_origins", "extensions", "host", "hosts", "log", "port", "tls"),
+    "workers",
+)
 LIMITS_AT_START = (
     *("body_grace_s", "body_min_rate", "head_timeout_s", "idle_timeout_s"),
     *("max_connections", "max_connections_per_address", "max_memory", "max_request_size"),

@@ -30,6 +30,7 @@ from ..api.info import HealthHandler
 from ..api.router import Route, Router
 from ..api.static import Files
 from ..config import Config, ConfigError, expand_path, shipped_path
+from ..extensions import ProcessParts
 from ..lib.http.cors import Origins
 from ..lib.http.exchange import Exchange
 from ..lib.http.listener import BaseServer, Certificate, ServerLimits, reason
@@ -38,7 +39,6 @@ from ..lib.runtime.accounts import Accounts
 from ..lib.runtime.event_loop import run
 from ..lib.runtime.memory import set_up_heap
 from ..telemetry import log
-from ..telemetry.metrics import Metrics
 from .live_config import Generation, LiveConfig, Source
 
 if TYPE_CHECKING:
@@ -294,7 +294,8 @@ class BoundServer(NamedTuple):
     """The bound sockets of a process and everything needed to serve on them.
 
     `source`: of `config`. `links`: lines with the links to open. `page`: link that is opened in a
-    browser, "" for none. `proof`: of the sandbox, made by the parent of several workers.
+    browser, "" for none. `process`: makes what extensions have in the process of a number.
+    `proof`: of the sandbox, made by the parent of several workers.
     """
 
     config: Config
@@ -305,7 +306,7 @@ class BoundServer(NamedTuple):
     links: list[str]
     page: str
     tls: Certificate | None
-    metrics: Metrics
+    process: Callable[[int], ProcessParts]
     proof: Json | None = None
 
     def serve(self, worker: Worker | None) -> int:
@@ -332,9 +333,9 @@ class ServerProcess:
         self._door = door
         self._lifeline = None if worker is None else worker.lifeline
         self._speaks = worker is None or (worker.number == 0 and worker.first)
-        self._row = door.metrics.row(worker.number if worker else 0)
+        self._process = door.process(worker.number if worker else 0)
         self._server = door.config.server
-        self._entrance = StartupGate(self._server, door.keys, self._row.count_response)
+        self._entrance = StartupGate(self._server, door.keys, self._process.count_response)
         self._app: App | None = None  # that of the start
         self._accounts = Accounts()
         self._live = LiveConfig(door.source, door.config, self._make, self._entrance.complete)
@@ -352,7 +353,7 @@ class ServerProcess:
             origins=Origins.of(self._server),
             spared=("/health",),
             accounts=self._accounts,
-            count=self._row.add_connections,
+            count=self._process.add_connections,
         )
         await listener.serve(door.sockets, door.tls.context if door.tls else None)
         watching = [asyncio.create_task(door.tls.watch())] if door.tls else []
@@ -394,7 +395,7 @@ class ServerProcess:
                 proof = former.app.toolbox.proof
         known = former.app if former else None
         app = module.App(
-            *(config, door.env, self._row, proof), former=known, accounts=self._accounts
+            *(config, door.env, self._process, proof), former=known, accounts=self._accounts
         )
         return Generation(app, module.routes(app, keys, live))
 

@@ -381,7 +381,7 @@ class BaseServer:
             origins=Origins.of(server),
             spared=("/health",),
             accounts=self._app.accounts,
-            count=self._app.metrics.add_connections,
+            count=self._app.process.add_connections,
         )
         await self._app.open()
         await self._listener.serve(self._sockets, self._tls.context if self._tls else None)

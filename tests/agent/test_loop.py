@@ -370,9 +370,6 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         skipped = [m for m in self.session["messages"] if "superseded" in str(m.get("content"))]
         self.assertEqual(len(skipped), 4)
         self.assertEqual([m["role"] for m in self.model.requests[-1]][-1], "user")
-        counted = host.metrics.text()  # though their results stand before what was new
-        self.assertIn('yaa_tool_results_total{state="skipped"} 4\n', counted)
-        self.assertIn('yaa_tool_results_total{state="done"} 1\n', counted)
 
     async def test_unknown_denied_and_malformed_calls_are_results(self) -> None:
         def script(messages: list[Any]) -> list[tuple[Any, ...]]:

@@ -40,6 +40,7 @@ KINDS = schema.kind_of(DEFAULTS)
 # What another value of a key is; of all others, the first of PROBES that the configuration takes.
 VALUES: dict[str, Any] = {
     "server.host": "127.0.0.2",
+    "server.extensions": [],
     "server.api_keys.0.key": "l" * 20,
     "server.providers.entry.preset": "openai",
     "server.providers.entry.api_url": "http://192.0.2.7/v1",

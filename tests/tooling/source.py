@@ -84,6 +84,14 @@ def foreign_imports() -> Iterator[tuple[str, int, str]]:
                 yield name, node.lineno, node.module or ""
 
 
+def required(declaration: ast.Module) -> tuple[str, ...]:
+    """The packages of the extensions that a declaration requires."""
+    for node in nodes(declaration):
+        if isinstance(node, ast.keyword) and node.arg == "requires":
+            return tuple(f"extensions.{name}" for name in ast.literal_eval(node.value))
+    return ()
+
+
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..json_types import Usage
+from ...json_types import Usage
+from ..declaration import ProcessPart
 
 ENDS = ("completed", "awaiting", "limit", "failed", "cut")
 STATES = ("done", "failed", "denied", "skipped")
@@ -95,7 +96,12 @@ class Metrics:
                 yield f"{family.name}_sum {seconds:.15g}"
 
 
-class Row:
+def share(processes: int) -> Callable[[int], Row]:
+    """Make the memory of all processes; (number of one) -> its row."""
+    return Metrics(processes).row
+
+
+class Row(ProcessPart):
     """The counters of one process.
 
     The counters of an earlier process in this row go on. Its gauges return to 0, and the runs that

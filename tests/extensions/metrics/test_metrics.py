@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import re
 import unittest
+from typing import Any
 
-from server.telemetry.metrics import ENDS, FAMILIES, Metrics
+from server.agent.loop import BaseAgent
+from server.extensions.metrics.counters import ENDS, FAMILIES, Metrics
+from server.extensions.metrics.parts import RunCounter
 
-from ..test_main import SECONDS
-from ..tooling.api import Api
-from ..tooling.child import Yaa
+from ...fakes import CountingToolbox, ScriptedModel, agent, user
+from ...test_docs import first_column
+from ...test_main import SECONDS
+from ...tooling.api import Api
+from ...tooling.child import Yaa
+from ...tooling.tools import ROOT
 
 LINE = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\\n]*"\})? -?[0-9.e+]+')
 
@@ -21,6 +27,57 @@ def numbers(text: str) -> dict[str, float]:
         for line in text.splitlines()
         if not line.startswith("#")
     }
+
+
+class Runs(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.row = Metrics().row(0)
+
+    def agent(self, script: Any, tools: dict[str, str]) -> BaseAgent:
+        parts = [lambda session, about: RunCounter(self.row, session)]
+        return agent(ScriptedModel(script), CountingToolbox(tools, {}), parts=parts)
+
+    async def test_a_run_is_counted_by_its_events(self) -> None:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
+            if any(m["role"] == "tool" for m in messages):
+                return [("text", ["sorry"])]
+            return [("call", "nope", ["{}"]), ("call", "time", ["{}"])]
+
+        run = self.agent(script, {"time": "read"}).prepare({"messages": [user("go")]})
+        async for _ in run.events():
+            self.assertEqual(numbers(self.row.text())["yaa_runs"], 1)
+        found = numbers(self.row.text())
+        self.assertEqual(found['yaa_tool_results_total{state="failed"}'], 1)
+        self.assertEqual(found['yaa_tool_results_total{state="done"}'], 1)
+        self.assertEqual(found['yaa_runs_total{end="completed"}'], 1)
+        self.assertEqual((found["yaa_runs"], found['yaa_tokens_total{kind="prompt"}']), (0, 22))
+
+    async def test_results_that_stand_before_what_was_new_count_too(self) -> None:
+        def script(messages: list[Any]) -> list[tuple[Any, ...]]:
+            asked = any(m["role"] == "tool" for m in messages)
+            return [("text", ["fine"])] if asked else [("call", "rm", ["{}"])] * 2
+
+        host = self.agent(script, {"rm": "write"})
+        run = host.prepare({"messages": [user("go")]})
+        async for _ in run.events():
+            pass
+        later: Any = run.session
+        later["messages"].append(user("never mind", "u2"))
+        async for _ in host.prepare(later).events():
+            pass
+        found = numbers(self.row.text())
+        self.assertEqual(found['yaa_tool_results_total{state="skipped"}'], 2)
+        self.assertEqual(found['yaa_runs_total{end="awaiting"}'], 1)
+
+    async def test_a_run_that_somebody_stopped_is_cut_and_no_failure(self) -> None:
+        host = self.agent(lambda messages: [("call", "time", ["{}"])], {"time": "read"})
+        run = host.prepare({"messages": [user("go")]})
+        async for event in run.events():
+            if event["type"] == "TOOL_CALL_RESULT":
+                run.stop("stopped")
+        found = numbers(self.row.text())
+        self.assertEqual(found['yaa_runs_total{end="cut"}'], 1)
+        self.assertEqual(found['yaa_runs_total{end="failed"}'], 0)
 
 
 class Counting(unittest.TestCase):
@@ -98,6 +155,13 @@ class Counting(unittest.TestCase):
         self.assertEqual(found["yaa_connections"], 0)
         self.assertEqual((found["yaa_runs"], found['yaa_runs_total{end="cut"}']), (0, 2))
         self.assertEqual(found["yaa_process_starts_total"], 4)
+
+
+class Page(unittest.TestCase):
+    def test_each_metric_has_its_row(self) -> None:
+        page = (ROOT / "docs" / "reference" / "extension-metrics.md").read_text()
+        names = [*(family.name for family in FAMILIES), "yaa_resident_bytes"]
+        self.assertEqual(first_column(page, "Metric"), names)
 
 
 class Served(unittest.TestCase):

@@ -1,0 +1,77 @@
+"""Find the extensions: each folder here is one, and the server works without any of them.
+
+`present` are the folders that are there: what they declare (declaration.py) is known to every
+check. `select` are those that the key `server.extensions` names: only these do anything.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from .declaration import Extension, ProcessPart
+
+ALL = "*"  # in `server.extensions`: every one that is there
+
+
+@cache
+def present() -> Mapping[str, Extension]:
+    """Return the extensions that are there, by name, each after those that it requires.
+
+    One that requires a folder that is not there is left out.
+    """
+    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if each.ispkg)
+    waiting = {name: load(name, "extension:EXTENSION") for name in names}
+    ordered: dict[str, Extension] = {}
+    while ready := [name for name, each in waiting.items() if ordered.keys() >= {*each.requires}]:
+        ordered |= {name: waiting.pop(name) for name in ready}
+    return MappingProxyType(ordered)
+
+
+def select(names: Collection[str]) -> dict[str, Extension]:
+    """Return the extensions of these names and those that they require, in the order of `present`.
+
+    Raises KeyError for a name that is not there.
+    """
+    known = present()
+    wanted = [*known] if ALL in names else [*names]
+    for name in wanted:
+        wanted += (other for other in known[name].requires if other not in wanted)
+    return {name: each for name, each in known.items() if name in wanted}
+
+
+def load(name: str, place: str) -> Any:
+    """Return what an extension names as "module:name", importing the module."""
+    module, _, attribute = place.partition(":")
+    return getattr(importlib.import_module(f".{name}.{module}", __name__), attribute)
+
+
+class ProcessParts(ProcessPart):
+    """The parts of all extensions in one process; `by_name`: of one."""
+
+    def __init__(self, by_name: Mapping[str, ProcessPart]) -> None:
+        self.by_name = by_name
+
+    def count_response(self, status: int) -> None:
+        """Pass the status of a response on to all."""
+        for each in self.by_name.values():
+            each.count_response(status)
+
+    def add_connections(self, by: int) -> None:
+        """Pass on to all that connections were opened or closed."""
+        for each in self.by_name.values():
+            each.add_connections(by)
+
+
+def share(names: Collection[str], processes: int = 1) -> Callable[[int], ProcessParts]:
+    """Make what the processes of a server share; (number of one) -> the parts in that process."""
+    makers = {
+        name: load(name, each.process)(processes)
+        for name, each in select(names).items()
+        if each.process
+    }
+    return lambda number: ProcessParts({name: make(number) for name, make in makers.items()})

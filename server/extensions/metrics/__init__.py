@@ -1,0 +1,1 @@
+"""Counters of all server processes, for Prometheus (docs/reference/extension-metrics.md)."""

@@ -1,0 +1,51 @@
+"""The contract of extensions, second page: what an extension does beside the agent.
+
+Its `Parts` are made with the agent, once for each configuration (a changed one makes new ones), if
+`server.extensions` names the extension. A method that is not overridden adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..agent.run_parts import RunPart
+from ..api.router import Route
+from ..config import Config
+from ..json_types import Session
+from . import ProcessParts, load, select
+from .declaration import ProcessPart
+
+
+class Host(NamedTuple):
+    """What of the kernel an extension may use. `process`: its own, see `Extension.process`."""
+
+    config: Config
+    process: ProcessPart | None = None
+
+
+class Parts:
+    """What an extension has open beside the agent."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def routes(self) -> Mapping[tuple[str, str], Route]:
+        """Return its routes, by (method, path)."""
+        return {}
+
+    def run_part(self, session: Session, about: Mapping[str, str]) -> RunPart | None:
+        """Return what takes part in a run of this session, None for nothing.
+
+        `about`: {run, model, key_name, owner}.
+        """
+        return None
+
+
+def make_parts(host: Host, process: ProcessParts) -> dict[str, Parts]:
+    """Return the parts of the extensions that the configuration names, in order."""
+    return {
+        name: load(name, each.parts)(host._replace(process=process.by_name.get(name)))
+        for name, each in select(host.config.server["extensions"]).items()
+        if each.parts
+    }
