@@ -58,6 +58,16 @@ await main(async (walk, job) => {
     }
     return { drawn };
   });
+  await walk.step("a module that comes late is waited for, and so is its beginning", async (page) => {
+    await page.evaluate(() => {
+      const modules = new Map();
+      globalThis.yaa = { use: (name) => modules.get(name) ?? (() => { throw new Error(`${name} is not defined. Is its script on the page?`); })() };
+      let begun = null;
+      setTimeout(() => modules.set("late", { context: () => begun }), 200);
+      setTimeout(() => (begun = "begun"), 400);
+    });
+    return { said: [await page.evaluate(() => yaa.use("late").context()), await page.waitForFunction(() => yaa.use("late").context()).then((one) => one.jsonValue())] };
+  });
   await walk.step("a press lands where it is aimed, or nowhere", async (page) => {
     const told = async (does) => {
       const failed = await does().then(() => "", ({ message }) => message);

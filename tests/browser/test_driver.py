@@ -22,10 +22,12 @@ class Driver(walks.Both):
         lands = "a press lands where it is aimed, or nowhere"
         seen = "what is waited for is seen, with no frame drawn for it"
         clean = "what was clean in one page is not looked at in the next"
-        whole = [*named, found, clean, seen, lands, "what others left"]
+        late = "a module that comes late is waited for, and so is its beginning"
+        whole = [*named, found, clean, seen, late, lands, "what others left"]
         self.assertEqual(list(walked.steps), whole)
         self.assertIs(walked.steps[clean]["looked"], False)
         self.assertEqual(walked.steps[seen]["drawn"], [0, 0])
+        self.assertEqual(walked.steps[late]["said"], ["begun", "begun"])
         self.check_presses(browser, walked.steps[lands]["told"])
         for page in pages:
             self.assertGreater(walked.steps[f"open {page}"]["typable_ms"], 0)
