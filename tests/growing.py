@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, is_typeddict
 
 from server.lib.json_schema.field_types import Kind
 from server.session import schema
@@ -91,6 +91,7 @@ BASE: Json = {
     "context": {
         "ops": [*OPS.values()],
         "events": [{"id": "c1", "trigger": "size", "at": 1, "after": 9, "before": 10}],
+        "calib": {"m": {"ratio": 1, "n": 1}},
     },
     "config": {
         **{name: {} for name in CONFIG.fields},
@@ -105,25 +106,27 @@ BASE: Json = {
 }
 # Where the keys of each table stand.
 PLACES: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "TOP": ((),),
-    "MESSAGE": (("messages", 0), ("messages", 1), ("messages", 2)),
-    "TOOL_CALL": (("messages", 1, "tool_calls", 0),),
-    "FUNCTION": (("messages", 1, "tool_calls", 0, "function"),),
-    "CALL": (("calls", "c0"), ("calls", "c1")),
-    "INTERRUPT": (("interrupts", 0),),
-    "GRANT": (("grants", 0),),
-    "CLIENT_TOOL": (("tools", 0),),
-    "USAGE": (("usage",),),
-    "CONTEXT": (("context",),),
-    "WORKSPACE": (("workspace",),),
-    "SKILLS": (("skills",),),
-    "USED_SKILL": (("skills", "used", "pdf"),),
-    "INSTRUCTIONS": (("instructions",),),
-    "RECORD": (("context", "events", 0),),
+    "Session": ((),),
+    "Message": (("messages", 0), ("messages", 1), ("messages", 2)),
+    "ToolCall": (("messages", 1, "tool_calls", 0),),
+    "ToolFunction": (("messages", 1, "tool_calls", 0, "function"),),
+    "LedgerEntry": (("calls", "c0"), ("calls", "c1")),
+    "Interrupt": (("interrupts", 0),),
+    "Answer": (("interrupts", 0, "answer"),),
+    "Grant": (("grants", 0),),
+    "ClientTool": (("tools", 0),),
+    "Usage": (("usage",),),
+    "ContextState": (("context",),),
+    "Calibration": (("context", "calib", "m"),),
+    "SessionWorkspace": (("workspace",),),
+    "SessionSkills": (("skills",),),
+    "UsedSkill": (("skills", "used", "pdf"),),
+    "Instructions": (("instructions",),),
+    "CompactionRecord": (("context", "events", 0),),
+    "Op": tuple(("context", "ops", number) for number in range(len(OPS))),
     "PROVIDER": (("config", "llm_api", "provider"),),
     "TOOL": (("config", "tool", "shell"),),
     **{f"CONFIG.{name}": (("config", name),) for name in CONFIG.fields},
-    **{f"OPS.{name}": (("context", "ops", n),) for n, name in enumerate(OPS)},
 }
 # Entries of lists and objects; the first that a key accepts is the one that it grows by.
 ENTRIES: tuple[Callable[[int], Any], ...] = (
@@ -170,11 +173,8 @@ OBJECTS += ("grants.match", "messages.details", "run.warnings", "ext")
 def tables() -> dict[str, Mapping[str, Kind]]:
     """Every table of the shape check by its name, without keys that may have any value."""
     found: dict[str, Mapping[str, Kind]] = {
-        name: value
-        for name, value in vars(schema).items()
-        if name.isupper() and isinstance(value, dict) and all(map(_is_kind, value.values()))
+        form.__name__: kind.fields for form, kind in schema.KINDS.items() if is_typeddict(form)
     }
-    found |= {f"OPS.{name}": kind.fields for name, kind in found.pop("OPS").items()}
     found |= {f"CONFIG.{name}": kind.fields for name, kind in CONFIG.fields.items()}
     found["PROVIDER"] = CONFIG.fields["llm_api"].fields["provider"].fields
     tool = CONFIG.fields["tool"].each
@@ -184,10 +184,6 @@ def tables() -> dict[str, Mapping[str, Kind]]:
         name: {key: kind for key, kind in table.items() if kind.schema}
         for name, table in found.items()
     }
-
-
-def _is_kind(value: Any) -> bool:
-    return isinstance(value, Kind)
 
 
 def texts() -> Iterator[Growing]:

@@ -1,7 +1,7 @@
 """server/json_types.py holds the keys that are checked and written in the code.
 
-The checked ones are in the tables of session/schema.py; what is written besides is read from the
-source of the functions that write it, or from docs/reference.
+Which keys the code writes is read from the source of the functions that write them, or from
+docs/reference. session/schema.py checks documents by these types.
 """
 
 from __future__ import annotations
@@ -63,23 +63,6 @@ class Types(unittest.TestCase):
     def assert_keys(self, name: str, *found: typing.Iterable[str]) -> None:
         self.assertEqual(keys(name), set().union(*found), name)
 
-    def test_what_the_schema_checks(self) -> None:
-        self.assert_keys("Session", schema.TOP, ["output"])  # may be any value
-        self.assert_keys("Message", schema.MESSAGE, ["role", "at", "code"])
-        self.assert_keys("ToolCall", ["id", "type", "function", "extra"])
-        self.assert_keys("ToolFunction", schema.FUNCTION)
-        self.assert_keys("Grant", schema.GRANT)
-        self.assert_keys("ClientTool", schema.CLIENT_TOOL)
-        self.assert_keys("Usage", schema.USAGE, ["estimated", "cache_write_tokens"])
-        self.assert_keys("ContextState", schema.CONTEXT)
-        self.assert_keys("SessionWorkspace", schema.WORKSPACE)
-        self.assert_keys("SessionSkills", schema.SKILLS)
-        self.assert_keys("UsedSkill", schema.USED_SKILL)
-        self.assert_keys("Instructions", schema.INSTRUCTIONS)
-        self.assert_keys(
-            "Op", ["op", "why", "source"], *(kind.fields for kind in schema.OPS.values())
-        )
-
     def test_settings(self) -> None:
         sections = config_schema.CONFIG.fields
         self.assert_keys("Config", sections)
@@ -98,7 +81,6 @@ class Types(unittest.TestCase):
         self.assert_keys("RunInfo", accept.COUNTERS, [run_record.FROM_RECORD], place, *opened)
         self.assert_keys("Plan", returned(SESSION + "plan.py", "Plan"))
         self.assert_keys("Task", ["id", "title", "status", "result"])
-        self.assert_keys("LedgerEntry", schema.CALL, ["policy", "args_by"])
         self.assert_keys("Calibration", members("server/context/budget.py", "updated_calibration"))
         self.assert_keys(
             "CompactionRecord",
@@ -111,7 +93,6 @@ class Types(unittest.TestCase):
     def test_interrupts(self) -> None:
         self.assert_keys(
             "Interrupt",
-            schema.INTERRUPT,
             keywords(AGENT + "call_decisions.py", "Interrupt"),
             written(AGENT + "call_decisions.py", "interrupt.interrupt"),
             written(AGENT + "call_decisions.py", "request.interrupt"),
@@ -120,7 +101,10 @@ class Types(unittest.TestCase):
             returned("server/context/compact.py", "Interrupt"),
             returned(SESSION + "run_record.py", "Interrupt"),
             returned(AGENT + "workspace_steps.py", "Interrupt"),
-            ["asked_at"],
+            ["asked_at", "answer"],
+            ["server"],  # tools/mcp
+            ["skills"],  # agent/decide.py
+            ["foreign"],  # agent/workspace_steps.py
         )
         self.assert_keys("Answer", ["status", "payload"])
 
@@ -154,7 +138,7 @@ class Types(unittest.TestCase):
     def test_each_type_is_checked_and_told(self) -> None:
         text = (ROOT / "tests/test_json_types.py").read_text()
         for name, each in types_there().items():
-            if not name.startswith("_"):
+            if each not in schema.KINDS and not name.startswith("_"):
                 self.assertIn(f'"{name}"', text, "no test of its keys")
                 self.assertRegex(each.__doc__ or "", r"\A[A-Z][^\n]*\.\Z", name)
 

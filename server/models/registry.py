@@ -18,8 +18,8 @@ from ..errors import Problem
 from ..json_types import Json
 from ..lib.http.client import Client, address_of, is_public
 from ..lib.http.parser import is_loopback
-from ..lib.json_schema.field_types import Misfit, misfits
-from ..session.config_schema import CONFIG, NUMBER
+from ..lib.json_schema.field_types import NUMBER, Misfit, misfits
+from ..session.config_schema import CONFIG
 from ..session.limits import API_PATHS
 from ..settings.owner_code import run_in_thread
 from ..telemetry import log

@@ -17,7 +17,23 @@ from typing import Any
 from ..json_types import Json, RunWarning
 from ..lib.json_schema import field_types
 from ..lib.json_schema.compile import DRAFT_2020
-from ..lib.json_schema.field_types import ANY, FLAG, TEXT, Kind, Misfit, Misfits, Place, with_title
+from ..lib.json_schema.field_types import (
+    ANY,
+    BELOW,
+    COUNT,
+    COUNT_OR_NONE,
+    FLAG,
+    NUMBER,
+    NUMBER_OR_NONE,
+    NUMBERS,
+    TEXT_OR_NONE,
+    TEXTS,
+    Kind,
+    Misfit,
+    Misfits,
+    Place,
+    with_title,
+)
 from ..lib.json_schema.validate import check_schema
 from ..lib.sandbox.network_policy import NETWORKS
 from ..lib.strict_json import LARGEST_COUNT, pointer
@@ -42,17 +58,7 @@ SUMMARIES = ("extract", "llm")
 ON_LIMIT = ("summarize", "stop", "auto")  # auto equals summarize: older documents have it
 
 _NONE = "null is none."
-_BELOW = "0 or more and below 2^53"
-TEXT_OR_NONE = field_types.text("a string or null", none=True)
-TEXTS = field_types.as_one(field_types.list_of(TEXT), "an array of strings")
-COUNT = field_types.number(f"a whole number, {_BELOW}", whole=True)
-LIMIT = field_types.number(f"a number, {_BELOW}, or null for none", none=True)
-NUMBER = field_types.number(f"a number, {_BELOW}")
-NUMBERS = field_types.as_one(field_types.object_of(each=NUMBER), f"an object of numbers, {_BELOW}")
 POSITIVE = field_types.number("a whole number, 1 or more", least=1, whole=True)
-_COUNT_OR_NONE = field_types.number(
-    f"a whole number, {_BELOW}, or null for none", whole=True, none=True
-)
 _SHARE = field_types.number("a number from 0 to 1", most=1)
 _SHARE_OR_NONE = field_types.number("a number from 0 to 1, or null for none", most=1, none=True)
 # What a vendor bounds; some take -1 for none.
@@ -60,7 +66,7 @@ _ANY_NUMBER = field_types.number("a number, or null for none", -LARGEST_COUNT, n
 _ANY_WHOLE = field_types.number(
     "a whole number, or null for none", -LARGEST_COUNT, whole=True, none=True
 )
-_SECONDS = field_types.number(f"a number of seconds, {_BELOW}")
+_SECONDS = field_types.number(f"a number of seconds, {BELOW}")
 _PAUSE = field_types.number(f"a number of seconds, 0 to {MAX_PAUSE_S}", most=MAX_PAUSE_S)
 
 
@@ -167,14 +173,14 @@ _PROVIDER = _object(
     model_settings=replace(
         MODEL_SETTINGS, form=MODEL_SETTINGS.form | {"title": "Settings of this provider"}
     ),
-    max_tokens=with_title(LIMIT, "Longest answer", f"Tokens. {_NONE}"),
+    max_tokens=with_title(NUMBER_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
     max_context=with_title(
-        LIMIT, "Window", f"Tokens of a request that the model can read. {_NONE}"
+        NUMBER_OR_NONE, "Window", f"Tokens of a request that the model can read. {_NONE}"
     ),
     tool_mode=with_title(
         field_types.one_of(*TOOL_MODES), "How tools are called", "Of your own provider."
     ),
-    cost_per_ktoken=with_title(LIMIT, "Price", "Of 1,000 tokens of your own provider."),
+    cost_per_ktoken=with_title(NUMBER_OR_NONE, "Price", "Of 1,000 tokens of your own provider."),
     cost_unit=with_title(TEXT_OR_NONE, "Currency", "Of the price, such as CNY."),
     costs=_COSTS,
     extra_body=_object("Members of the request", "They replace all others of their name.", True),
@@ -200,7 +206,9 @@ _YAA = _object(
         "A JSON Schema. " + _NONE,
     ),
     max_context=_harmless(
-        LIMIT, "Longest request", f"Tokens, if that is less than the model's window. {_NONE}"
+        NUMBER_OR_NONE,
+        "Longest request",
+        f"Tokens, if that is less than the model's window. {_NONE}",
     ),
     stream=_harmless(FLAG, "Stream", "Answer with events, where the request leaves the choice."),
     ask=with_title(
@@ -241,7 +249,7 @@ _LLM_API = _object(
     "Which model is called, and how.",
     provider=_PROVIDER,
     model_settings=MODEL_SETTINGS,
-    max_tokens=_at_most(_COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
+    max_tokens=_at_most(COUNT_OR_NONE, "Longest answer", f"Tokens. {_NONE}"),
     retry=field_types.as_one(
         replace(_RETRY, form=_RETRY.form | {FOREIGN: "at_most"}),
         f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)",
@@ -272,12 +280,14 @@ _TOOL_LIMITS = _object(
 _LIMITS = _object(
     "Limits",
     "What one message of the user may use. The server's are never exceeded.",
-    max_steps=_at_most(LIMIT, "Steps", f"Model calls. {_NONE}"),
-    max_wall_s=_at_most(LIMIT, "Time", f"Seconds, without those in which you are asked. {_NONE}"),
-    max_tokens=_at_most(LIMIT, "Tokens", f"Of all model calls together. {_NONE}"),
-    max_cost_micro=_at_most(LIMIT, "Cost", f"Millionths of the provider's unit. {_NONE}"),
+    max_steps=_at_most(NUMBER_OR_NONE, "Steps", f"Model calls. {_NONE}"),
+    max_wall_s=_at_most(
+        NUMBER_OR_NONE, "Time", f"Seconds, without those in which you are asked. {_NONE}"
+    ),
+    max_tokens=_at_most(NUMBER_OR_NONE, "Tokens", f"Of all model calls together. {_NONE}"),
+    max_cost_micro=_at_most(NUMBER_OR_NONE, "Cost", f"Millionths of the provider's unit. {_NONE}"),
     max_consecutive_errors=_at_most(
-        LIMIT, "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}"
+        NUMBER_OR_NONE, "Errors in a row", f"Calls that name no tool or have bad arguments. {_NONE}"
     ),
     on_limit=_harmless(
         field_types.one_of(*ON_LIMIT),
@@ -297,7 +307,7 @@ _CONTEXT = _object(
     budget=_at_most(POSITIVE, "Budget", "Tokens of a request at most, whatever the window."),
     trigger_ratio=_harmless(_SHARE, "Begins at", "Share of the window."),
     target_ratio=_harmless(_SHARE, "Ends at", "Share of that."),
-    max_messages=_harmless(_COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
+    max_messages=_harmless(COUNT_OR_NONE, "Begins at messages", f"At so many. {_NONE}"),
     keep_turns=_harmless(
         COUNT, "Turns to keep", "Their results stay, and they are summed up last."
     ),
@@ -305,10 +315,10 @@ _CONTEXT = _object(
     large_chars=_harmless(COUNT, "A large message", "Has so many characters."),
     preview_chars=_harmless(COUNT, "Preview", "Characters that stay at its beginning and its end."),
     ingest_tokens=_harmless(
-        _COUNT_OR_NONE, "Largest whole result", "Tokens. null is a tenth of the budget."
+        COUNT_OR_NONE, "Largest whole result", "Tokens. null is a tenth of the budget."
     ),
     min_saving=_harmless(_SHARE, "Least saving", "Share; a pass that saves less is not made."),
-    window_runs=_harmless(_COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
+    window_runs=_harmless(COUNT_OR_NONE, "Last runs only", f"Send so many. {_NONE}"),
     summary=_harmless(
         field_types.one_of(*SUMMARIES), "Summaries", "extract: made of sentences; llm: by a model."
     ),

@@ -11,12 +11,16 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from .. import json_types
+from ..json_types import Json
 from ..lib.json_schema import field_types
 from ..lib.json_schema.field_types import (
     ANY,
-    FLAG,
+    COUNT,
     OBJECT,
     TEXT,
+    TEXT_OR_NONE,
+    TEXTS,
     Kind,
     Misfit,
     Misfits,
@@ -25,7 +29,7 @@ from ..lib.json_schema.field_types import (
     show_value,
     with_limit,
 )
-from .config_schema import CONFIG, COUNT, LIMIT, NUMBER, NUMBERS, POSITIVE, TEXT_OR_NONE, TEXTS
+from .config_schema import CONFIG, POSITIVE
 from .limits import MOST
 from .workspace_stand import TREE, is_tree
 
@@ -93,240 +97,145 @@ def role_of(message: Mapping[str, Any]) -> str:
 # -- kinds ----------------------------------------------------------------------------------------
 
 
-def _look_into_op(op: Any, place: Place, found: Misfits) -> None:
-    if (kind := OPS.get(op["op"])) is not None:
-        field_types.collect(op, kind, place, found)
+def _most(place: str, kind: Kind) -> Kind:
+    return with_limit(kind, MOST[place])
 
 
-def _is_op(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("op"), str)
+def _lacks(op: Json, place: Place, found: Misfits) -> None:
+    for name in OPS.get(str(op.get("op")), ()):
+        if name not in op:
+            found.append(Misfit((*place, name), _OP.fields[name].words, None))
 
 
 def _is_interrupt_id(value: Any) -> bool:
     return isinstance(value, str) and is_id(value.removeprefix(ASKED))
 
 
-def _op(**fields: Kind) -> Kind:
-    return field_types.object_of(fields, tuple(fields))
-
-
 _ID_WORDS = f"a string of 1 to {MAX_ID} characters"
 _ID = field_types.text(_ID_WORDS, 1, MAX_ID)
+_SESSION_ID = field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID)
 _TOOL_NAME = replace(_ID, words="a tool's name")
 _PART = field_types.object_of({"type": TEXT}, ("type",))
 _CONTENT = field_types.as_one(
     field_types.either(TEXT_OR_NONE, field_types.list_of(_PART)),
     "a string, null, or an array of parts with a type",
 )
-USAGE = {
-    **dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens", "calls"), COUNT),
-    **dict.fromkeys(("reasoning_tokens", "cached_tokens", "cache_write_tokens"), COUNT),
-    "cost_micro": COUNT,
-    "cost_unit": TEXT_OR_NONE,
-}
-FUNCTION = {
-    "name": _TOOL_NAME,
-    "arguments": replace(TEXT, words="the arguments as a JSON string"),
-}
-TOOL_CALL = {"id": _ID, "function": field_types.object_of(FUNCTION, ("name", "arguments"))}
-_TOOL_CALL = field_types.object_of(TOOL_CALL, ("id", "function"))
 _TREE = field_types.leaf(
     is_tree,
     "the id of a tree, 64 hexadecimal digits",
     {"type": "string", "pattern": f"^{TREE.pattern}$"},
 )
-MESSAGE = {
-    "id": _ID,
-    "role": field_types.one_of(*ROLES, aliases=ROLE_ALIASES),
-    "content": field_types.with_list_test(_CONTENT, str, lambda values: True),
-    "tool_calls": with_limit(
-        field_types.list_of(_TOOL_CALL, none=True), MOST["messages/*/tool_calls"]
-    ),
-    "tool_call_id": _ID,
-    "name": TEXT_OR_NONE,
-    "reasoning": field_types.as_one(field_types.object_of({"text": TEXT}), "an object with a text"),
-    "open": FLAG,
-    "is_error": FLAG,
-    # The size of the next request is computed from the reported token counts.
-    "meta": field_types.object_of({"usage": field_types.object_of(USAGE, none=True)}),
-    "result": field_types.object_of(none=True),
-    "media": field_types.list_of(OBJECT),
-    "tree": _TREE,
-}
-_MESSAGE = replace(
-    field_types.object_of(MESSAGE, ("role",)),
-    schema={
-        "type": "object",
-        "if": {"properties": {"role": {"enum": [*_RESULTS]}}, "required": ["role"]},
-        "then": {"required": ["tool_call_id"]},
-    },
-)
-CALL = {
-    "name": TEXT,
-    "fingerprint": TEXT,
-    "state": field_types.one_of(*STATES),
-    "attempt": COUNT,
-    "args": OBJECT,
-    "input": OBJECT,
-}
 # What a grant keeps of a tool's declaration; see tools/base.py.
-DECLARED = field_types.object_of({"arguments": TEXTS, "description": TEXT, "parameters": TEXT})
-INTERRUPT = {
-    "id": field_types.leaf(
+_DECLARED = field_types.object_of({"arguments": TEXTS, "description": TEXT, "parameters": TEXT})
+_CHANGED = field_types.list_of(field_types.object_of({"path": TEXT, "change": TEXT}))
+# Kinds of `context.ops`, and what each must have. Those of unknown kinds have no effect.
+OPS = {
+    "stub": ("ids",),
+    "preview": ("id", "head", "tail"),
+    "args": ("id", "keep"),
+    "summary": ("id", "text"),
+    "fold": ("from", "to", "text"),
+    "pin": ("ids",),
+    "unpin": ("ids",),
+    "expire": ("ids", "after"),
+}
+# The kinds of the types in json_types that are checked. A member is of the kind of its type if none
+# is named here: one that bounds it more, or checks only as much as is relied on.
+KINDS: dict[Any, Kind] = {**field_types.TYPES}
+
+
+def _add(form: Any, *needed: str, **own: Kind) -> Kind:
+    return field_types.typed_object(form, KINDS, needed, **own)
+
+
+_USAGE = _add(json_types.Usage)
+_FUNCTION_ARGUMENTS = replace(TEXT, words="the arguments as a JSON string")
+_add(json_types.ToolFunction, name=_TOOL_NAME, arguments=_FUNCTION_ARGUMENTS)
+_CALLS = field_types.list_of(_add(json_types.ToolCall, id=_ID), none=True)
+_MESSAGE = _add(
+    json_types.Message,
+    id=_ID,
+    role=field_types.one_of(*ROLES, aliases=ROLE_ALIASES),
+    content=field_types.with_list_test(_CONTENT, str, lambda values: True),
+    tool_calls=_most("messages/*/tool_calls", _CALLS),
+    tool_call_id=_ID,
+    name=TEXT_OR_NONE,
+    reasoning=field_types.as_one(field_types.object_of({"text": TEXT}), "an object with a text"),
+    # The size of the next request is computed from the reported token counts.
+    meta=field_types.object_of({"usage": field_types.object_of(_USAGE.fields, none=True)}),
+    result=field_types.object_of(none=True),
+    tree=_TREE,
+)
+_MESSAGE.schema["if"] = {"properties": {"role": {"enum": [*_RESULTS]}}, "required": ["role"]}
+_MESSAGE.schema["then"] = {"required": ["tool_call_id"]}
+_add(json_types.LedgerEntry, "state", state=field_types.one_of(*STATES))
+_add(json_types.Answer, "status", status=field_types.one_of("resolved", "cancelled"))
+_INTERRUPT = _add(
+    json_types.Interrupt,
+    *("id", "reason"),
+    id=field_types.leaf(
         _is_interrupt_id,
         f"{_ID_WORDS}, {ASKED} in front of them not counted",
         {"type": "string", "minLength": 1, "maxLength": MAX_ID + len(ASKED)},
     ),
-    "reason": field_types.one_of(*REASONS),
-    "call_id": _ID,
-    "message": TEXT,
-    "response_schema": OBJECT,
-    "limit": TEXT,
-    "allowed": LIMIT,
-    "observed": LIMIT,
-    "start": TEXT,
-    "goal": TEXT,
-    "server": TEXT,
-    "skills": TEXTS,
-    "always": FLAG,
-    "foreign": FLAG,
-    "ask": TEXT,
-    "declaration": DECLARED,
-    "changes": OBJECT,
-    "answer": field_types.as_one(
-        field_types.object_of({"status": field_types.one_of("resolved", "cancelled")}, ("status",)),
-        'an object with status "resolved" or "cancelled"',
+    reason=field_types.one_of(*REASONS),
+    call_id=_ID,
+    declaration=_DECLARED,
+    answer=field_types.as_one(
+        KINDS[json_types.Answer], 'an object with status "resolved" or "cancelled"'
     ),
-}
-_INTERRUPT = field_types.object_of(INTERRUPT, ("id", "reason"))
-GRANT = {
-    "tool": _TOOL_NAME,
-    "match": with_limit(
-        field_types.as_one(
-            field_types.object_of(each=field_types.text(most=MAX_PATTERN)),
-            f"an object of patterns of at most {MAX_PATTERN} characters",
-        ),
-        MOST["grants/*/match"],
-    ),
-    "decision": field_types.one_of("allow", "deny"),
-    "declaration": DECLARED,
-}
-_GRANT = field_types.object_of(GRANT, ("tool", "decision"))
-CLIENT_TOOL = {
-    "name": _TOOL_NAME,
-    "description": TEXT_OR_NONE,
-    "parameters": OBJECT,
-    "hints": OBJECT,
-    "wait": FLAG,
-}
-# Of `context.ops`, by `op`. Those of unknown kinds are kept and have no effect.
-OPS = {
-    "stub": _op(ids=TEXTS),
-    "preview": field_types.object_of(
-        {"id": TEXT, "head": COUNT, "tail": COUNT, "pictures": FLAG}, ("id", "head", "tail")
-    ),
-    "args": _op(id=TEXT, keep=COUNT),
-    "summary": _op(id=TEXT, text=TEXT),
-    "fold": _op(**{"from": TEXT, "to": TEXT, "text": TEXT}),
-    "pin": _op(ids=TEXTS),
-    "unpin": _op(ids=TEXTS),
-    "expire": _op(ids=TEXTS, after=COUNT),
-}
-_OP = Kind(
-    _is_op,
-    f"an object whose op is one of {', '.join(name for name in OPS if name != 'summary')}",
-    lambda value: _is_op(value) and (value["op"] not in OPS or OPS[value["op"]].holds(value)),
-    {
-        "type": "object",
-        "properties": {"op": TEXT.schema},
-        "required": ["op"],
-        "allOf": [
-            {"if": {"properties": {"op": {"const": name}}}, "then": field_types.json_schema(kind)}
-            for name, kind in OPS.items()
-        ],
-    },
-    more=_look_into_op,
 )
-RECORD = {"id": TEXT, "trigger": TEXT, "at": COUNT, "after": COUNT, "before": COUNT}
-_CALIBRATION = field_types.object_of({"ratio": NUMBER, "n": COUNT}, ("ratio", "n"))
-# The view of the messages that a model gets; see context/view.py. `compact`: a person asks that it
-# be made smaller now.
-CONTEXT = {
-    "ops": field_types.list_of(_OP),
-    "events": field_types.list_of(field_types.object_of(RECORD, ("at", "after"))),
-    "compact": FLAG,
-    "windows": NUMBERS,
-    "calib": field_types.as_one(
-        field_types.object_of(each=_CALIBRATION), "an object of {ratio, n}"
-    ),
-}
-_CHANGED = field_types.list_of(field_types.object_of({"path": TEXT, "change": TEXT}))
+_PATTERNS = field_types.as_one(
+    field_types.object_of(each=field_types.text(most=MAX_PATTERN)),
+    f"an object of patterns of at most {MAX_PATTERN} characters",
+)
+_GRANT = _add(
+    json_types.Grant,
+    tool=_TOOL_NAME,
+    match=_most("grants/*/match", _PATTERNS),
+    decision=field_types.one_of("allow", "deny"),
+    declaration=_DECLARED,
+)
+_CLIENT_TOOL = _add(json_types.ClientTool, name=_TOOL_NAME)
+_OP_WORDS = f"one of {', '.join(name for name in OPS if name != 'summary')}"
+_OP = _add(json_types.Op, op=replace(TEXT, words=_OP_WORDS))
+_OP = field_types.object_of(_OP.fields, _OP.required, more=_lacks)
+_OP.schema["allOf"] = [
+    {"if": {"properties": {"op": {"const": name}}}, "then": {"required": [*needed]}}
+    for name, needed in OPS.items()
+]
+KINDS[json_types.Op] = _OP
+_add(json_types.CompactionRecord, "at", "after")
 # Which folder the tools work in is named, never a path; see workspace_stand.py.
-WORKSPACE = {
-    "folder": field_types.text("the name of a folder of this server", 1, MAX_FOLDER),
-    "mode": field_types.one_of(*WORKSPACE_MODES),
-    "tree": _TREE,
-    "message": field_types.text(f"a string of at most {MAX_ID} characters", 0, MAX_ID),
-    "start": _TREE,
-    "foreign": FLAG,
-    "changed_outside": _CHANGED,
-    "changed_outside_count": COUNT,
-    "restored": OBJECT,
-}
-USED_SKILL = {
-    "hash": TEXT,
-    "text": TEXT,
-    "source": TEXT,
-    "place": TEXT,
-    "here": TEXT,
-    "files": field_types.object_of(each=field_types.object_of({"chars": COUNT, "text": TEXT})),
-}
-SKILLS = {
-    "offered": field_types.list_of(
-        field_types.object_of({"name": TEXT, "description": TEXT}, ("name", "description"))
-    ),
-    "more": COUNT,
-    "used": field_types.object_of(each=field_types.object_of(USED_SKILL, ("text",))),
-    "refresh": TEXTS,
-}
-INSTRUCTIONS = {
-    "path": TEXT,
-    "text": TEXT,
-    "cut": FLAG,
-    "nested": TEXTS,
-    "nested_count": COUNT,
-}
-TOP = {
-    "id": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
-    "title": TEXT_OR_NONE,
-    "start_time": TEXT_OR_NONE,
-    "startTime": TEXT_OR_NONE,
-    "character": TEXT_OR_NONE,
-    "status": field_types.one_of(*STATUSES, aliases=STATUS_ALIASES, none=True),
-    "messages": with_limit(field_types.list_of(_MESSAGE), MOST["messages"]),
-    "config": CONFIG,
-    "version": POSITIVE,
-    "rev": COUNT,
-    "agent": TEXT,
-    "again": field_types.text(f"a string of 1 to {MAX_SESSION_ID} characters", 1, MAX_SESSION_ID),
-    "finish_reason": TEXT_OR_NONE,
-    "calls": field_types.object_of(each=field_types.object_of(CALL, ("state",))),
-    "interrupts": with_limit(field_types.list_of(_INTERRUPT), MOST["interrupts"]),
-    "grants": with_limit(field_types.list_of(_GRANT), MOST["grants"]),
-    "context": field_types.object_of(CONTEXT),
-    "tools": with_limit(
-        field_types.list_of(field_types.object_of(CLIENT_TOOL, ("name",))), MOST["tools"]
-    ),
-    "environment": TEXTS,
-    "plan": field_types.object_of({"tasks": with_limit(ANY, MOST["plan/tasks"])}),
-    "usage": field_types.object_of(USAGE),
-    "run": OBJECT,
-    "workspace": field_types.object_of(WORKSPACE),
-    "skills": field_types.object_of(SKILLS),
-    "instructions": field_types.object_of(INSTRUCTIONS),
-    "ext": OBJECT,
-}
-SESSION = field_types.object_of(TOP)
+_add(
+    json_types.SessionWorkspace,
+    folder=field_types.text("the name of a folder of this server", 1, MAX_FOLDER),
+    mode=field_types.one_of(*WORKSPACE_MODES),
+    tree=_TREE,
+    message=field_types.text(f"a string of at most {MAX_ID} characters", 0, MAX_ID),
+    start=_TREE,
+    changed_outside=_CHANGED,
+)
+_FILE_READ = field_types.object_of({"chars": COUNT, "text": TEXT})
+_OFFER = field_types.object_of({"name": TEXT, "description": TEXT}, ("name", "description"))
+_add(json_types.UsedSkill, files=field_types.object_of(each=_FILE_READ))
+_add(json_types.SessionSkills, offered=field_types.list_of(_OFFER))
+SESSION = _add(
+    json_types.Session,
+    id=_SESSION_ID,
+    start_time=TEXT_OR_NONE,
+    startTime=TEXT_OR_NONE,
+    status=field_types.one_of(*STATUSES, aliases=STATUS_ALIASES, none=True),
+    messages=_most("messages", field_types.list_of(_MESSAGE)),
+    config=CONFIG,
+    version=POSITIVE,
+    again=_SESSION_ID,
+    interrupts=_most("interrupts", field_types.list_of(_INTERRUPT)),
+    grants=_most("grants", field_types.list_of(_GRANT)),
+    tools=_most("tools", field_types.list_of(_CLIENT_TOOL)),
+    plan=field_types.object_of({"tasks": _most("plan/tasks", ANY)}),
+    run=OBJECT,
+)
 
 
 # -- check ----------------------------------------------------------------------------------------

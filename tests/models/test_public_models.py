@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from server.lib.http.client import Client
+from server.lib.json_schema.field_types import NUMBER
 from server.models.public_models import public_facts, table
 from server.models.registry import Models
 from server.models.vendors import PRESETS, host_of
-from server.session.config_schema import NUMBER
 
 PROVIDERS = Path(__file__).parents[2] / "docs" / "reference" / "providers.md"
 OPENAI = "https://api.openai.com/v1"

@@ -18,7 +18,7 @@ from server.session import sanitize as foreign
 from server.session.config_schema import CONFIG, FOREIGN
 from server.session.limits import LIMITS
 from server.session.sanitize import sanitize
-from server.session.schema import CONTEXT, TOP
+from server.session.schema import SESSION
 
 from .. import forged
 from ..fakes import DEFAULTS
@@ -55,10 +55,12 @@ class Sanitized(unittest.TestCase):
 
     def test_every_key_of_a_session_is_decided(self) -> None:
         decided = set(foreign.TOP) | set(foreign.IN_PART)
-        self.assertEqual(set(TOP) - decided, set())
+        self.assertEqual(set(SESSION.fields) - decided, set())
         self.assertEqual(set(SHIPPED) - decided, set())
         dropped = {"calib", "windows", "compact"}  # the last may have a model write summaries
-        self.assertEqual(set(CONTEXT) - {*foreign.CONTEXT, *dropped}, set())
+        self.assertEqual(
+            set(SESSION.fields["context"].fields) - {*foreign.CONTEXT, *dropped}, set()
+        )
         marks = {
             name: {key: kind.form.get(FOREIGN) for key, kind in section.fields.items()}
             for name, section in CONFIG.fields.items()

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, get_args, get_origin, get_type_hints, is_typeddict
 
 from ..strict_json import LARGEST_COUNT, pointer
 
@@ -391,3 +391,52 @@ ANY = leaf(lambda value: True, "any value")
 TEXT = text()
 FLAG = leaf(lambda value: isinstance(value, bool), "true or false", {"type": "boolean"})
 OBJECT = object_of()
+TEXT_OR_NONE = text("a string or null", none=True)
+TEXTS = as_one(list_of(TEXT), "an array of strings")
+BELOW = "0 or more and below 2^53"
+COUNT = number(f"a whole number, {BELOW}", whole=True)
+COUNT_OR_NONE = number(f"a whole number, {BELOW}, or null for none", whole=True, none=True)
+NUMBER = number(f"a number, {BELOW}")
+NUMBER_OR_NONE = number(f"a number, {BELOW}, or null for none", none=True)
+NUMBERS = as_one(object_of(each=NUMBER), f"an object of numbers, {BELOW}")
+
+# The kinds of the types that stand in a TypedDict; see `typed_object`.
+TYPES: Mapping[Any, Kind] = {
+    Any: ANY,
+    str: TEXT,
+    bool: FLAG,
+    int: COUNT,
+    float: NUMBER,
+    str | None: TEXT_OR_NONE,
+    float | None: NUMBER_OR_NONE,
+    list[str]: TEXTS,
+    dict[str, Any]: OBJECT,
+    dict[str, float]: NUMBERS,
+}
+
+
+def typed_object(
+    form: Any, known: dict[Any, Kind], needed: tuple[str, ...] = (), /, **own: Kind
+) -> Kind:
+    """Return the kind of a TypedDict, which is added to the kinds that are `known`.
+
+    needed  members that its objects must have besides its `Required` ones
+    own     kinds of members that are not those of their types
+    """
+    hints = get_type_hints(form, include_extras=True)
+    fields = {name: own.get(name) or _of_type(hint, known) for name, hint in hints.items()}
+    required = [each for each in hints if form.__total__ or get_origin(hints[each]) is Required]
+    known[form] = object_of(fields, (*required, *needed))
+    return known[form]
+
+
+def _of_type(hint: Any, known: dict[Any, Kind]) -> Kind:
+    """Return the kind of a type's values: a known one, or lists and objects of such."""
+    if get_origin(hint) is Required:
+        (hint,) = get_args(hint)
+    if (kind := known.get(hint)) is not None:
+        return kind
+    if is_typeddict(hint):
+        return typed_object(hint, known)
+    inner = _of_type(get_args(hint)[-1], known)
+    return list_of(inner) if get_origin(hint) is list else object_of(each=inner)
