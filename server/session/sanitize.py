@@ -3,7 +3,8 @@
 An allow-list: a key that is not named here, or a setting that is not marked in config_schema.py,
 is removed. Messages, results, titles and branches stay; approvals, policies, agents, providers,
 hidden instructions and limits above the defaults are removed. The web page has the same function
-(client/js/core/sanitize.js); tests/vectors/foreign.json tests both.
+(client/js/core/sanitize.js), and there its lists are made from these; tests/vectors/foreign.json
+tests both.
 """
 
 from __future__ import annotations
@@ -18,17 +19,14 @@ from ..lib.strict_json import as_list, as_object, objects_in, pointer
 from .agent_definition import DEFAULT
 from .config_schema import CONFIG, FOREIGN
 from .limits import BEYOND_RULES
+from .schema import SESSION
 
 Place = tuple[str | int, ...]
 
-# Top-level keys that are kept as they are, and those that are kept in part or removed.
+# Top-level keys that are kept as they are. All others are kept in part or removed.
 TOP = (
     *("id", "title", "start_time", "startTime", "version", "rev"),
     *("again", "messages", "plan", "output", "usage"),
-)
-IN_PART = (
-    *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
-    *("grants", "instructions", "interrupts", "run", "skills", "status", "tools", "workspace"),
 )
 MAX_LANGUAGE = 40  # characters; a longer text may be an instruction
 RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
@@ -80,7 +78,7 @@ def sanitize(document: Json, defaults: Mapping[str, Any]) -> tuple[Json, list[Js
         found["workspace"] = {**stand, "foreign": True}
     if "folder" in workspace:
         removed.append(_item("unknown", ("workspace", "folder")))
-    unknown = [key for key in document if key not in TOP and key not in IN_PART]
+    unknown = [key for key in document if key not in SESSION.fields]
     removed += [_item("unknown", (key,)) for key in unknown]
     return found, removed
 

@@ -9,6 +9,7 @@ import json
 import random
 import subprocess
 import tempfile
+import textwrap
 import unittest
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,17 @@ from ..tooling import turns
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = json.loads((ROOT / "tests" / "vectors" / "foreign.json").read_text())
 SHIPPED = DEFAULTS["session"]
+PAGE = ROOT / "client" / "js" / "core" / "sanitize.js"
+# Keys that are kept in part or removed.
+IN_PART = (
+    *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
+    *("grants", "instructions", "interrupts", "run", "skills", "status", "tools", "workspace"),
+)
+# Names that the page has of server/session/sanitize.py.
+LISTS = (
+    *("TOP", "RUN", "CONTEXT", "WORKSPACE", "STATE", "EXT", "BRANCH", "ACTIVE", "ENDED", "BEGUN"),
+    *("MAX_LANGUAGE", "BEYOND_RULES", "NETWORKS"),
+)
 
 
 def imported(documents: list[Any]) -> list[Any]:
@@ -41,6 +53,44 @@ def imported(documents: list[Any]) -> list[Any]:
     return list(json.loads(found.stdout))
 
 
+def rules_of_settings() -> dict[str, dict[str, list[str]]]:
+    """The settings of each section that are kept, kept up to the default, or each of which is."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, section in CONFIG.fields.items():
+        for key, kind in section.fields.items():
+            if rule := kind.form.get(FOREIGN):
+                rule = "each_at_most" if rule == "at_most" and kind.fields else rule
+                found.setdefault(name, {}).setdefault(rule, []).append(key)
+    return found
+
+
+def with_rules(source: str) -> str:
+    """The page's module with the rules of the server."""
+    rules: dict[str, Any] = {"KEYS": [*SESSION.fields]}
+    rules |= {name: getattr(foreign, name) for name in LISTS}
+    settings = rules_of_settings()
+    limits = {
+        name: {key: SHIPPED["config"][name][key] for rule in most for key in section.get(rule, ())}
+        for most in [("at_most", "each_at_most")]
+        for name, section in settings.items()
+        if "at_most" in section
+    }
+    rules["CONFIG"] = settings
+    rules["DEFAULTS"] = {**{key: SHIPPED[key] for key in ("character", "agent")}, "config": limits}
+    begin, opening, rest = source.partition("const RULES = /** @type {any} */ (")
+    end = rest[rest.index(")\n  const {") :]
+    return begin + opening + script(rules, 1) + end
+
+
+def script(value: Any, depth: int) -> str:
+    """JSON in lines of at most 150 characters, with a line for each member of the outer objects."""
+    line, margin = json.dumps(value, ensure_ascii=False), "\n" + "  " * depth
+    if len(line) > 130 and isinstance(value, dict) and depth < 3:
+        inside = (f"{margin}  {key}: {script(inner, depth + 1)}," for key, inner in value.items())
+        return "{" + "".join(inside) + margin + "}"
+    return f"{margin}  ".join(textwrap.wrap(line, 130, break_on_hyphens=False))
+
+
 class Sanitized(unittest.TestCase):
     def test_the_same_as_the_page_gives(self) -> None:
         self.assertGreaterEqual(len(VECTORS), 50)
@@ -53,26 +103,24 @@ class Sanitized(unittest.TestCase):
                 self.assertEqual(json.dumps(each["document"]), before)
                 self.assertEqual(sanitize(session, each.get("defaults", SHIPPED)), (session, []))
 
+    def test_the_page_has_these_rules(self) -> None:
+        hint = "python3 -m tests.session.test_sanitize writes it"
+        self.assertEqual(PAGE.read_text("utf-8"), with_rules(PAGE.read_text("utf-8")), hint)
+
     def test_every_key_of_a_session_is_decided(self) -> None:
-        decided = set(foreign.TOP) | set(foreign.IN_PART)
-        self.assertEqual(set(SESSION.fields) - decided, set())
-        self.assertEqual(set(SHIPPED) - decided, set())
+        self.assertEqual({*foreign.TOP, *IN_PART}, set(SESSION.fields))
+        self.assertLessEqual(set(SHIPPED), set(SESSION.fields))
         dropped = {"calib", "windows", "compact"}  # the last may have a model write summaries
-        self.assertEqual(
-            set(SESSION.fields["context"].fields) - {*foreign.CONTEXT, *dropped}, set()
-        )
-        marks = {
-            name: {key: kind.form.get(FOREIGN) for key, kind in section.fields.items()}
-            for name, section in CONFIG.fields.items()
-            if name not in ("agent", "prompt", "tool")
-        }
-        at_most = {key for key, mark in marks["limits"].items() if mark == "at_most"}
-        self.assertEqual(at_most, {*LIMITS, "tool"})
+        known = set(SESSION.fields["context"].fields)
+        self.assertEqual(known - {*foreign.CONTEXT, *dropped}, set())
         self.assertLessEqual(set(SHIPPED["config"]), set(CONFIG.fields))
+        rules = rules_of_settings()
+        limits = rules["limits"]
+        self.assertEqual({*limits["at_most"], *limits["each_at_most"]}, {*LIMITS, "tool"})
         gone = {"provider", "model_settings", "tool_choice", "unattended", "language", "ask"}
-        for name, section in marks.items():
-            unmarked = {key for key, mark in section.items() if mark not in ("keep", "at_most")}
-            self.assertEqual(unmarked - gone, set(), name)
+        for name, section in rules.items():
+            decided = gone.union(*section.values())
+            self.assertLessEqual(CONFIG.fields[name].fields.keys(), decided, name)
 
     def test_the_page_decides_each_setting_alike(self) -> None:
         messages = [{"id": "m1", "role": "user", "content": "Hello"}]
@@ -182,4 +230,4 @@ class Corpus(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    PAGE.write_text(with_rules(PAGE.read_text("utf-8")), "utf-8")

@@ -3,55 +3,45 @@
 // has the same function (server/session/sanitize.py); tests/vectors/foreign.json holds for both.
 
 yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }) => {
-  /** Top-level keys that stay as they are, and those that are kept in part, or go. */
-  const TOP = ['id', 'title', 'start_time', 'startTime', 'version', 'rev', 'again', 'messages', 'plan', 'output', 'usage']
-  const IN_PART = ['agent', 'calls', 'character', 'config', 'context', 'environment', 'ext', 'finish_reason', 'grants', 'instructions', 'interrupts', 'run', 'skills', 'status', 'tools', 'workspace']
-  /** In `config`, keys that stay as they are, and numbers that stay up to the default. @type {Record<string, string[]>} */
-  const FREE = {
-    yaa: ['stream', 'reply', 'auto_title', 'max_context', 'mode', 'require_finish_tool', 'output_schema', 'tool_mode', 'tool_detail', 'result_schema', 'progress_hint', 'skills_off'],
-    llm_api: ['stream'],
-    limits: ['on_limit'],
-    context: [
-      'enabled', 'trigger_ratio', 'target_ratio', 'max_messages', 'keep_turns', 'keep_messages', 'large_chars', 'preview_chars', 'ingest_tokens', 'min_saving',
-      'window_runs', 'exempt_tools', 'strategies', 'summary', 'summary_ratio', 'summary_timeout_s', 'retain_tool',
-    ],
-  }
-  /** @type {Record<string, string[]>} */
-  const AT_MOST = {
-    llm_api: ['max_tokens', 'request_timeout', 'first_byte_timeout', 'idle_timeout', 'interval'],
-    limits: ['max_steps', 'max_tokens', 'max_cost_micro', 'max_wall_s', 'max_consecutive_errors'],
-    context: ['budget'],
-  }
-  /** Objects of such numbers. @type {Record<string, string>} */
-  const NESTED = { llm_api: 'retry', limits: 'tool' }
-  /** A longer one is no name of a language. */
-  const MAX_LANGUAGE = 40
-  const RUN = ['id', 'message', 'started_at', 'step', 'tokens', 'cost_micro', 'wall_ms']
-  const CONTEXT = ['ops', 'events']
-  /** A folder of the owner is a permission. What stays is marked `foreign`: the server asks before it replaces files by it. */
-  const WORKSPACE = ['tree', 'message', 'start']
-  /** Of a branch; the rest as of the session. */
-  const STATE = ['plan', 'output']
-  const EXT = ['forked_from', 'pinned', 'tags']
-  const BRANCH = ['id', 'at', 'name', 'favourite', 'fresh']
-  const ACTIVE = ['id', 'name', 'favourite', 'fresh']
-  const BEYOND_RULES = ['edits_run', 'copy_runs']
-  const NETWORKS = ['off', 'proxy', 'full']
-  const ENDED = ['done', 'failed', 'denied', 'skipped']
-  const BEGUN = ['started', 'done', 'failed', 'indeterminate']
-  /** What the server fills in if nobody has configured it (config.default.json). */
-  const DEFAULTS = {
-    character: 'You are yaa, a helpful agent.',
-    agent: 'default',
-    config: {
-      llm_api: { max_tokens: null, request_timeout: 600, first_byte_timeout: 120, idle_timeout: 60, interval: 0, retry: { times: 3, delay: 2 } },
-      limits: {
-        max_steps: 100, max_tokens: null, max_cost_micro: null, max_wall_s: 3600, max_consecutive_errors: 16,
-        tool: { wall_s: 300, cpu_s: 600, memory_mb: 1024, file_mb: 256, disk_mb: 1024, output_kb: 256, processes: 64, open_files: 256 },
-      },
-      context: { budget: 100000 },
+  // What the server says of each key: python3 -m tests.session.test_sanitize writes it.
+  const RULES = /** @type {any} */ ({
+    KEYS: ["id", "title", "start_time", "startTime", "character", "status", "messages", "config", "version", "rev", "agent", "again",
+      "finish_reason", "calls", "interrupts", "grants", "context", "tools", "environment", "plan", "output", "usage", "run",
+      "workspace", "skills", "instructions", "ext"],
+    TOP: ["id", "title", "start_time", "startTime", "version", "rev", "again", "messages", "plan", "output", "usage"],
+    RUN: ["id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms"],
+    CONTEXT: ["ops", "events"],
+    WORKSPACE: ["tree", "message", "start"],
+    STATE: ["plan", "output"],
+    EXT: ["forked_from", "pinned", "tags"],
+    BRANCH: ["id", "at", "name", "favourite", "fresh"],
+    ACTIVE: ["id", "name", "favourite", "fresh"],
+    ENDED: ["done", "failed", "denied", "skipped"],
+    BEGUN: ["started", "done", "failed", "indeterminate"],
+    MAX_LANGUAGE: 40,
+    BEYOND_RULES: ["edits_run", "copy_runs"],
+    NETWORKS: ["off", "proxy", "full"],
+    CONFIG: {
+      llm_api: {"at_most": ["max_tokens", "request_timeout", "first_byte_timeout", "idle_timeout", "interval"], "each_at_most": ["retry"],
+        "keep": ["stream"]},
+      yaa: {"keep": ["auto_title", "mode", "output_schema", "max_context", "stream", "tool_mode", "require_finish_tool", "tool_detail",
+        "result_schema", "progress_hint", "skills_off", "reply"]},
+      limits: {"at_most": ["max_steps", "max_wall_s", "max_tokens", "max_cost_micro", "max_consecutive_errors"], "keep": ["on_limit"],
+        "each_at_most": ["tool"]},
+      context: {"keep": ["enabled", "trigger_ratio", "target_ratio", "max_messages", "keep_turns", "keep_messages", "large_chars",
+        "preview_chars", "ingest_tokens", "min_saving", "window_runs", "summary", "summary_ratio", "summary_timeout_s", "strategies",
+        "exempt_tools", "retain_tool"], "at_most": ["budget"]},
     },
-  }
+    DEFAULTS: {
+      character: "You are yaa, a helpful agent.",
+      agent: "default",
+      config: {"llm_api": {"max_tokens": null, "request_timeout": 600, "first_byte_timeout": 120, "idle_timeout": 60, "interval": 0, "retry":
+        {"times": 3, "delay": 2}}, "limits": {"max_steps": 100, "max_wall_s": 3600, "max_tokens": null, "max_cost_micro": null,
+        "max_consecutive_errors": 16, "tool": {"wall_s": 300, "cpu_s": 600, "memory_mb": 1024, "file_mb": 256, "disk_mb": 1024,
+        "output_kb": 256, "processes": 64, "open_files": 256}}, "context": {"budget": 100000}},
+    },
+  })
+  const { KEYS, TOP, CONFIG, MAX_LANGUAGE, RUN, CONTEXT, WORKSPACE, STATE, EXT, BRANCH, ACTIVE, ENDED, BEGUN, BEYOND_RULES, NETWORKS, DEFAULTS } = RULES
   /** The same where the server may have set its sessions to ask least. */
   const UNKNOWN = { ...DEFAULTS, config: { ...DEFAULTS.config, yaa: { ask: 'copy_runs' } } }
 
@@ -85,7 +75,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
     const stand = only(workspace, WORKSPACE)
     if (size(stand) || paths(document).some(namesTree)) found.workspace = { ...stand, foreign: true }
     if ('folder' in workspace) removed.push(item('unknown', ['workspace', 'folder']))
-    for (const key of Object.keys(document)) if (!TOP.includes(key) && !IN_PART.includes(key)) removed.push(item('unknown', [key]))
+    for (const key of Object.keys(document)) if (!KEYS.includes(key)) removed.push(item('unknown', [key]))
     return { session: found, removed }
   }
 
@@ -122,7 +112,7 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
       /** @type {any} */ let kept = {}
       if (name === 'tool') kept = toolSettings(section, ['config', 'tool'], removed)
       else if (name === 'prompt') for (const [key, text] of Object.entries(object(section))) instructions(text, ['config', 'prompt', key], '', removed)
-      else if (Object.hasOwn(FREE, name)) kept = sectionOf(name, object(section), object(defaults[name]), removed)
+      else if (Object.hasOwn(CONFIG, name)) kept = sectionOf(name, object(section), object(defaults[name]), removed)
       else removed.push(item('unknown', ['config', name]))
       if (size(kept)) found.push([name, kept])
     }
@@ -133,14 +123,15 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
 
   /** @param {string} name @param {any} section @param {any} defaults @param {Removed[]} removed */
   function sectionOf(name, section, defaults, removed) {
+    const { keep = [], at_most = [], each_at_most = [] } = CONFIG[name]
     /** @type {any} */ const found = {}
     for (const [key, value] of Object.entries(section)) {
       const place = ['config', name, key]
-      if (FREE[name].includes(key)) found[key] = value
-      else if (AT_MOST[name]?.includes(key)) {
+      if (keep.includes(key)) found[key] = value
+      else if (at_most.includes(key)) {
         if (fits(value, key, defaults)) found[key] = value
         else removed.push(item('limit', place, value))
-      } else if (key === NESTED[name]) {
+      } else if (each_at_most.includes(key)) {
         const most = object(defaults[key])
         const inner = Object.entries(object(value))
         const kept = inner.filter(([one, number]) => fits(number, one, most))
