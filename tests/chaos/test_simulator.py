@@ -12,7 +12,6 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -47,6 +46,7 @@ REPEATED = [
 ]
 GROUPS = (("sse", ("bump", "ask"), "together"),)
 TURNS = 1000  # a mode of a group each
+MOST = 60  # worlds of it in the suite
 STORY = 10  # lines of a failure
 
 
@@ -112,10 +112,11 @@ class Part(unittest.TestCase):
             assert one is not None and other is not None
             self.assertEqual(end_of(one), end_of(other), pair)
 
-    def test_another_share_of_all_small_worlds_each_hour(self) -> None:
-        turn = int(time.time() // 3600) % TURNS + 1
-        share = f"{turn}/{TURNS}"
-        self.assertEqual(play_all(self.root, self.root / "played", share, 3), 0, share)
+    def test_another_share_of_all_small_worlds_with_each_commit(self) -> None:
+        share, most = f"{turns.number() % TURNS + 1}/{TURNS}", None if turns.whole() else MOST
+        file = self.root / "played"
+        self.assertEqual(play_all(self.root, file, share, 3, most), 0, share)
+        self.assertTrue(file.read_text())
 
 
 def end_of(outcome: Outcome) -> Any:

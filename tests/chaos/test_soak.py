@@ -65,7 +65,7 @@ class Small(unittest.TestCase):
         return found.stdout
 
     def test_one_of_them(self) -> None:
-        for command in turns.share(COMMANDS, 3):
+        for command in turns.share(COMMANDS, 4):
             with self.subTest(command=command):
                 self.assertRegex(self.check(*command.split()), r"(?m)^0 wrong\b")
 

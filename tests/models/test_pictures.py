@@ -17,7 +17,7 @@ from typing import Any
 from server.session import media
 
 from ..mission import test_tools as harness
-from ..tooling import pictures
+from ..tooling import pictures, turns
 from .fakes import Reply, answer, error, serving
 from .speakers import SPEAKERS, Speaker
 from .test_made import SHAPES
@@ -72,7 +72,7 @@ def script(speaker: Speaker, *answers: list[Any]) -> list[bytes]:
 
 class Seen(Case):
     async def test_what_python_drew_is_seen_in_each_api(self) -> None:
-        for speaker in SPEAKERS:
+        for speaker in turns.share(SPEAKERS, 3):
             with self.subTest(speaker.api):
                 await self.begin(speaker, *script(speaker, DRAW, [LOOK], SEEN, SEEN))
                 session = await self.run_session(**APPROVED)
@@ -90,7 +90,7 @@ class Seen(Case):
 
     async def test_what_a_model_makes_is_in_its_message_and_goes_back(self) -> None:
         """In a stream and without, in the document elsewhere, and in the next request."""
-        for speaker in SPEAKERS:
+        for speaker in turns.share(SPEAKERS, 3):
             with self.subTest(speaker.api):
                 made = next(s for a, n, s in SHAPES.values() if a == speaker.api and n != "audio")
                 body = made_body(speaker.api, made(base64.b64encode(DRAWN).decode()))
@@ -150,7 +150,7 @@ class Seen(Case):
         self.assertEqual(roles[-4:], ["assistant", "tool", "tool", "user"])
 
     async def test_a_model_without_vision_is_told_in_words(self) -> None:
-        for speaker in SPEAKERS:
+        for speaker in turns.share(SPEAKERS, 3):
             with self.subTest(speaker.api):
                 await self.begin(
                     speaker,
@@ -183,7 +183,7 @@ class Seen(Case):
                 self.assertEqual(seen, [0, 0, 1, 0, 0])
 
     async def test_another_refusal_stays_an_error(self) -> None:
-        for speaker in SPEAKERS:
+        for speaker in turns.share(SPEAKERS, 3):
             with self.subTest(speaker.api):
                 refusal = error("400 Bad Request", "the prompt is forbidden")
                 await self.begin(speaker, *script(speaker, DRAW, [LOOK]), refusal)
@@ -219,7 +219,7 @@ class Tools(Case):
         self.assertEqual([each["path"] for each in result["result"]["attachments"]], ["0a.png"])
 
     async def test_of_an_mcp_server(self) -> None:
-        for speaker in SPEAKERS:
+        for speaker in turns.share(SPEAKERS, 3):
             with self.subTest(speaker.api):
                 text = "png:" + base64.b64encode(DRAWN).decode()
                 call = ("call", "c1", "mcp__pics__echo", [json.dumps({"text": text})])
@@ -243,7 +243,8 @@ class Tools(Case):
         data = base64.b64encode(pictures.PDF).decode()
         self.write(self.home / "tools" / "charts.py", self.ATTACHES % pictures.PDF.hex())
         call = ("call", "c1", "chart", [json.dumps({"name": "a.pdf"})])
-        for speaker, part in zip(SPEAKERS, ("file", "input_file", "document"), strict=True):
+        parts = zip(SPEAKERS, ("file", "input_file", "document"), strict=True)
+        for speaker, part in turns.share(parts, 3):
             for quirks in ({}, {"documents": False}):
                 with self.subTest(speaker.api, quirks=quirks):
                     await self.begin(speaker, *script(speaker, [call], SEEN), quirks=quirks)

@@ -17,6 +17,7 @@ from server.tools.runner import Job, Outcome
 from tests.tools import test_runner
 
 from ..fakes import DEFAULTS
+from ..tooling import patience, turns
 
 SOURCE = """
     import os, subprocess, sys, time
@@ -70,7 +71,7 @@ class Case(test_runner.Case):
 
     async def call(self, name: str, session: str = "s", **more: Any) -> Outcome:
         """One call, as a session would make it that goes on from the last."""
-        limits = {**test_runner.LIMITS, **more.pop("limits", {})}
+        limits = {**test_runner.LIMITS, "wall_s": patience.seconds(20), **more.pop("limits", {})}
         args = more.pop("args", {})
         job = Job(("file", self.path, f"Kit_{name}"), args, session, limits)
         job = replace(job, stateful="mine.py", before=self.before, **more)
@@ -189,6 +190,7 @@ class Plain(Case):
         self.assertEqual(found.result, 1)
 
 
+@turns.tests(2)
 class Sandboxed(Plain):
     async def asyncSetUp(self) -> None:
         await self.runner.open(DEFAULTS["server"]["sandbox"])

@@ -1,5 +1,5 @@
-"""Every limit, breached at every tier that keeps it (limits.py): the result names it, what it
-allows and what was seen. And while that goes on, the server answers as ever."""
+"""Every limit, breached at every tier that keeps it (limits.py), in turns: the result names it,
+what it allows and what was seen. And while that goes on, the server answers as ever."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import Any
 from server.lib.sandbox.probe import closed_to_others
 
 from ..chaos import processes
+from ..tooling import patience, turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from .limits import CASES, NAMES, Case
@@ -32,24 +33,24 @@ class Breaches(unittest.TestCase):
     def check(self, tier: str, user: int | None, python: str | None) -> None:
         if python is None or closed_to_others((), ROOT):
             self.skipTest("no interpreter or checkout that another user can read")
+        names = turns.share([name for name, case in CASES.items() if tier in case.tiers], 2)
         done = subprocess.run(
-            [python, "-B", "-m", "tests.sandbox.limits", tier],
+            [python, "-B", "-m", "tests.sandbox.limits", tier, json.dumps(names)],
             cwd=ROOT,
             env={"PATH": "/usr/bin:/bin", "HOME": "/tmp"},
             user=user,
             group=user,
             extra_groups=None if user is None else [],
             capture_output=True,
-            timeout=SECONDS,
+            timeout=patience.seconds(SECONDS),
         )
         self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
         found = json.loads(done.stdout)
         if found["sandbox"]["tier"] != tier:
             self.skipTest(f"tier {tier} does not exist here: {found['sandbox']['tried']}")
-        for name, case in CASES.items():
-            if tier in case.tiers:
-                with self.subTest(name, tier=tier):
-                    self.judge(case, found[name])
+        for name in names:
+            with self.subTest(name, tier=tier):
+                self.judge(CASES[name], found[name])
 
     def judge(self, case: Case, found: dict[str, Any]) -> None:
         if case.said == "result":
@@ -161,10 +162,13 @@ class Health(unittest.TestCase):
         tier = api.request("GET", "/info")[1]["sandbox"]["tier"]
         if tier not in ("A", "B"):
             self.skipTest("no sandbox here")
-        for name, case in CASES.items():
-            if tier not in case.tiers or case.command in NAMES:
-                continue
-            limits = {"wall_s": 60, case.limit: case.allowed}
+        cases = {
+            name: case
+            for name, case in CASES.items()
+            if tier in case.tiers and case.command not in NAMES
+        }
+        for name, case in turns.share(cases.items(), 3):
+            limits = {"wall_s": patience.seconds(60), case.limit: case.allowed}
             session: dict[str, Any] = {
                 "messages": [{"role": "user", "content": case.command}],
                 "config": {"tool": {"shell": {"auto_approve": True}}, "limits": {"tool": limits}},

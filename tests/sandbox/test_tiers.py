@@ -1,5 +1,5 @@
 """Everything that the runner promises (tests/tools/test_runner.py), in the sandbox that is proven
-here: the same cases, other workers."""
+here, in turns: the same cases, other workers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from server.lib.sandbox.policy import SCRATCH_FILES
 from server.tools.runner import Outcome
 
 from ..fakes import DEFAULTS
+from ..tooling import turns
 from ..tools import test_runner
 
 PYTHON = ("module", "server.tools.builtin.shell", "python")
@@ -37,6 +38,7 @@ class Sandboxed(test_runner.Case):
         return found
 
 
+@turns.tests(2)
 class Results(Sandboxed, test_runner.Results):
     pass
 
@@ -73,14 +75,17 @@ class Read(Sandboxed):
         self.assertNotIn("echo hello", found.result["output"])
 
 
+@turns.tests(2)
 class Failures(Sandboxed, test_runner.Failures):
     pass
 
 
+@turns.tests(2)
 class Cancelled(Sandboxed, test_runner.Cancelled):
     pass
 
 
+@turns.tests(2)
 class Breaches(Sandboxed, test_runner.Breaches):
     async def test_memory(self) -> None:
         hungry = "python3 -c 'x = bytearray(10**9); x[::4096] = x[::4096]; input()'"

@@ -64,7 +64,9 @@ class Shares(unittest.TestCase):
         played: list[str] = []
         for number in range(2):
             with turn(number):
-                loaded = unittest.defaultTestLoader.loadTestsFromTestCase(turns.tests(2)(some()))
+                inherits: type[unittest.TestCase] = type("Inherits", (some(),), {})
+                case = turns.tests(2)(inherits)
+                loaded = unittest.defaultTestLoader.loadTestsFromTestCase(case)
                 names = [test.id() for test in suite.each(loaded)]
                 result = unittest.TestResult()
                 loaded.run(result)

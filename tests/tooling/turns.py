@@ -30,19 +30,24 @@ def share(rows: Iterable[Row], parts: int) -> list[Row]:
     found = list(rows)
     if whole() or not found:
         return found
-    return found[int(os.environ[TURN]) % min(parts, len(found)) :: parts]
+    return found[number() % min(parts, len(found)) :: parts]
 
 
 def tests(parts: int) -> Callable[[type[Case]], type[Case]]:
-    """Decorate a class of tests of which a share is played."""
+    """Decorate a class of tests of which a share is played, also of those that it inherits."""
 
     def decorate(case: type[Case]) -> type[Case]:
-        names = [name for name in vars(case) if name.startswith("test_")]
+        names = [name for name in dir(case) if name.startswith("test_")]
         for name in set(names) - set(share(names, parts)):
             setattr(case, name, unittest.skip(ELSEWHEN)(getattr(case, name)))
         return case
 
     return decorate
+
+
+def number() -> int:
+    """Return the turn, or that of the commit where every row is played."""
+    return of_commit() if whole() else int(os.environ[TURN])
 
 
 def of_commit() -> int:

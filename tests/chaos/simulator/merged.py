@@ -124,7 +124,7 @@ class Merged:
 
         `specs`: those of one disturbance follow one another.
         """
-        for _, group in itertools.groupby(specs, _disturbance):
+        for _, group in itertools.groupby(specs, place_of):
             states: dict[bool, State] = {}
             for spec in group:
                 keys, action = has_keys(spec), spec.disturbances[0].action
@@ -148,5 +148,6 @@ class Merged:
         return spec
 
 
-def _disturbance(spec: Spec) -> Any:
+def place_of(spec: Spec) -> Any:
+    """Return what worlds share that differ in what the client does next."""
     return spec[:-1], spec.disturbances[0][:3]

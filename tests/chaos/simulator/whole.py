@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .merged import Merged
-from .spec import MODES
+from .merged import Merged, place_of
+from .spec import MODES, Spec
 from .worlds import groups, play, twin, worlds_of
 
 STORY = 10  # lines of a failure
@@ -37,11 +37,19 @@ def _of_all(counts: Any, equal: int) -> dict[str, int]:
     return {"groups": equal, **many, "distinct": counts["distinct"], "played": counts["played"]}
 
 
-def play_all(root: Path, file: Path, share: str, stories: int) -> int:
+def some_of(specs: list[Spec], most: int, seed: int) -> list[Spec]:
+    """Return about `most` worlds: all of each n-th disturbance, as what goes on alike is there."""
+    places = list(dict.fromkeys(map(place_of, specs)))
+    parts = min(-(-len(specs) // most), len(places))
+    chosen = {*places[random.Random(seed).randrange(parts) :: parts]}
+    return [spec for spec in specs if place_of(spec) in chosen]
+
+
+def play_all(root: Path, file: Path, share: str, stories: int, most: int | None = None) -> int:
     """Play the distinct small worlds of each group and mode without a line in the file; add it.
 
-    So it can be stopped, and goes on with the mode that it was stopped in. Return 0 if none was
-    wrong, an exit code.
+    So it can be stopped, and goes on with the mode that it was stopped in. `most`: about how many
+    of a group and mode. Return 0 if none was wrong, an exit code.
     """
     number, parts = map(int, share.split("/"))
     equal = Counter(map(twin, groups()))
@@ -54,7 +62,8 @@ def play_all(root: Path, file: Path, share: str, stories: int) -> int:
         if name in known:
             continue
         began_s, merged, wrong = time.process_time(), Merged(root), []
-        for spec in merged.distinct(worlds_of(group, root, (mode,))):
+        specs = [*worlds_of(group, root, (mode,))]
+        for spec in merged.distinct(some_of(specs, most, number) if most else specs):
             if (outcome := play(spec, root)) is not None:
                 merged.counts["played"] += 1
                 if outcome.wrong:
