@@ -14,14 +14,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from ..tooling import tools
+from ..tooling import command, tools
 from . import sites, trial
 
 
 def main() -> None:
     options = _parse()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _interrupt)
     git = ["git", "-C", str(tools.ROOT), "rev-parse", "--short=10", options.commit]
     commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     folder = options.folder / f"{commit}-{options.seed}-{options.count}-{options.reverts}"
@@ -56,6 +56,12 @@ def main() -> None:
         _types(tree, wanted, results)
     if options.what in ("table", "all"):
         _table(trial.rows(results))
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """End what runs, which is in groups of its own."""
+    command.interrupt()
+    raise KeyboardInterrupt
 
 
 def _try(

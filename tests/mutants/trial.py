@@ -8,23 +8,22 @@ enough, and costs what it costs without them.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
-import signal
 import subprocess
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..tooling import command, patience, tools, turns
-from ..tooling.groups import Group
 from .mapped import MAPPED
 from .sites import PROBE, Site
 
@@ -33,6 +32,7 @@ FLOORS = ("client", "", "interop", "sandbox", "chaos", "browser")  # folders bel
 NODE = ("node", "--test", "--test-reporter=tap", "--test-concurrency=1")
 ONE_ENGINE = ("--tests", r"\.test_(?!firefox$)\w+$")  # what Firefox walks, Chromium walks as well
 SHARE = 40  # modules that are mapped in one process
+LEAVE_S = 5.0  # for a suite that has failed to remove its files
 TOGETHER_S, TOGETHER = 3.0, 12  # modules that cost less are tried this many at a time
 PYTHON_PROBE = (
     "with __import__('contextlib').suppress(OSError): "
@@ -141,52 +141,32 @@ class Tree:
         env: Mapping[str, str] | None = None,
         hear: Callable[[str], None] | None = None,
     ) -> Ran:
-        """hear: is given each line; without it the first that tells of a failure ends it"""
-        group, began, mark = Group(), time.monotonic(), f"mutants-{os.getpid()}"
-        process = subprocess.Popen(
-            group.entering(["nice", "-n", "10", *whole]),
-            cwd=self.root,
-            env={**os.environ, turns.TURN: self.turn, command.MARK: mark, **(env or {})},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-        late = threading.Event()
-
-        def expire() -> None:
-            late.set()
-            command.end_survivors(mark)
-
-        timer = threading.Timer(limit_s, expire)
-        timer.start()
+        """`hear` is given each line; without it the first that tells of a failure ends it."""
+        began, mark = time.monotonic(), f"mutants-{os.getpid()}"
+        more = {turns.TURN: self.turn, command.MARK: mark, **(env or {})}
+        child = command.Command(["nice", "-n", "10", *whole], math.inf, cwd=self.root, env=more)
+        timers = [threading.Timer(limit_s, command.end_survivors, [mark])]
+        timers[0].start()
         red = last = ""
-        assert process.stdout is not None
+        lines = child.lines()
         try:
-            with process.stdout:
-                for line in process.stdout:
-                    last = line.strip() or last
-                    if hear is not None:
-                        hear(line)
-                    elif match := RED.match(line):
-                        red = match["test"].strip() + _file(line, process.stdout)
-                        process.send_signal(signal.SIGINT)
-                        with suppress(subprocess.TimeoutExpired):  # it removes its files
-                            process.wait(5)
-                        break
-                else:
-                    process.wait()
+            for line in lines:
+                last = line.strip() or last
+                if hear is not None:
+                    hear(line)
+                elif not red and (match := RED.match(line)):
+                    red = match["test"].strip() + _file(line, lines)
+                    child.interrupt()
+                    timers.append(threading.Timer(LEAVE_S, command.end_survivors, [mark]))
+                    timers[1].start()
         finally:  # also when this is interrupted
-            timer.cancel()
+            for timer in timers:
+                timer.cancel()
             command.end_survivors(mark)
-            process.wait()
-        if not red and process.returncode:
-            red = f"exit code {process.returncode}: {last[:150]}"
-        cpu_s = group.cpu_s()
-        group.close()
-        return Ran(red, cpu_s, time.monotonic() - began, late.is_set())
+        took = time.monotonic() - began
+        if not red and child.problem():
+            red = f"{child.problem()}: {last[:150]}"
+        return Ran(red, child.cpu_s, took, took >= limit_s)
 
 
 def _file(line: str, more: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from . import tools
@@ -29,21 +29,29 @@ class Command:
     """A process in a group of its own, which hangs when it says nothing for `limit_s`.
 
     limit_s  seconds of an idle machine (patience.py)
+    env      beside the variables of this process
     cpu_s    processor time of it and of what it started, without a control group (groups.py) of
              what was waited for; 0.0 until it has ended
     """
 
-    def __init__(self, command: list[str], limit_s: float) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        limit_s: float,
+        *,
+        cwd: Path = tools.ROOT,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self._limit_s = limit_s
         self._late = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of signals may interrupt it
         self._code: int | None = None
         self.cpu_s = 0.0
         self._group = Group()
         self._process = subprocess.Popen(
             self._group.entering(command),
-            cwd=tools.ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            cwd=cwd,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
