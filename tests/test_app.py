@@ -30,6 +30,7 @@ from server.telemetry import log
 from . import fakes
 from .api import fakes as wire
 from .protocols import samples
+from .tooling import patience
 from .tooling.api import Api
 from .tooling.child import Yaa
 
@@ -250,7 +251,7 @@ class OverSockets(unittest.TestCase):
         self, body: bytes, headers: dict[str, str] | None = None, method: str = "POST"
     ) -> tuple[int, dict[str, str], bytes, float]:
         """(status, headers, body, seconds)"""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=patience.seconds(20))
         asked = {
             "Content-Type": "application/json",
             "Authorization": f"Bearer {self.yaa.key}",

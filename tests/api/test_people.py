@@ -21,6 +21,7 @@ from server.lib.http.connection import ServerLimits
 from server.lib.http.listener import BaseServer
 
 from ..fakes import ScriptedModel, user
+from ..tooling import patience
 
 FLAGS: dict[str, Any] = {
     "server.discover": False,
@@ -63,7 +64,7 @@ class Stream:
     async def ends(self) -> bool:
         """Whether it is cut, or ends, soon."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(patience.seconds(SECONDS)):
                 await self.reader.read()
         except ConnectionError:
             return True
@@ -117,7 +118,7 @@ class Revoked(unittest.IsolatedAsyncioTestCase):
         """A run that has said something and goes on."""
         document = {"id": session_id, "messages": [user("go")]}
         stream = await self.send(key, "POST", "/session", document)
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(patience.seconds(SECONDS)):
             await stream.reader.readuntil(b"TEXT_MESSAGE_START")
         return stream
 
@@ -148,7 +149,7 @@ class Revoked(unittest.IsolatedAsyncioTestCase):
         for first, second in ((400_000, 200_000), (600_000, 100_000)):
             with self.subTest(first=first):
                 slow = await self.send("m", "POST", "/session", b"x" * first, 10)
-                async with asyncio.timeout(SECONDS):
+                async with asyncio.timeout(patience.seconds(SECONDS)):
                     while memory.total < first:
                         await asyncio.sleep(0.01)
                 refused = await self.send("m", "POST", "/session", b"x" * second, 10)
@@ -156,7 +157,7 @@ class Revoked(unittest.IsolatedAsyncioTestCase):
                 told = await self.ask("a", "POST", "/session", b'"%b"' % (b"x" * 100_000))
                 self.assertEqual(told["code"], "session_invalid", "it was read")
                 await slow.close()
-                async with asyncio.timeout(SECONDS):
+                async with asyncio.timeout(patience.seconds(SECONDS)):
                     while memory.total:
                         await asyncio.sleep(0.01)
 

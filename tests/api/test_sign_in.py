@@ -16,6 +16,7 @@ from server.api.sign_in import SignInLinks
 from server.api.sign_in_codes import FOLDER, LIFETIME_S, MOST, SignInCodes
 from server.errors import Problem
 
+from ..tooling import patience
 from . import fakes
 from .test_settings import TYPE, nothing
 
@@ -117,7 +118,7 @@ class Codes(Case):
         workers = [context.Process(target=race, args=arguments) for _ in range(4)]
         for worker in workers:
             worker.start()
-        won = [results.get(timeout=60) for _ in workers]
+        won = [results.get(timeout=patience.seconds(60)) for _ in workers]
         for worker in workers:
             worker.join()
         for place, code in enumerate(codes):

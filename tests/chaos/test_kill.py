@@ -25,7 +25,7 @@ from server.session.fold import Folder, digest
 from server.tools.runner import ToolRunner
 
 from ..agent.test_loop import Client, complete
-from ..tooling import turns
+from ..tooling import patience, turns
 from ..tooling.child import Yaa
 
 # Asks first, and never runs twice; beside others of its kind it may.
@@ -98,7 +98,7 @@ class Model(Provider):
 def post(server: Yaa, session: Session, most: int | None, folder: Folder) -> Outcome:
     """Fold at most so many events of a run of this session."""
     place = server.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(place, timeout=60)
+    connection = http.client.HTTPConnection(place, timeout=patience.seconds(60))
     headers = {
         "Authorization": f"Bearer {server.key}",
         "Accept": "text/event-stream",

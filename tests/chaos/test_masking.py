@@ -14,6 +14,7 @@ from typing import Any
 
 from ..telemetry.test_otlp import Receiver, attributes, spans_in
 from ..telemetry.test_redact import corpus
+from ..tooling import patience
 from ..tooling.child import Yaa
 
 TRACE = "4b" * 16
@@ -129,7 +130,7 @@ class Walk(unittest.TestCase):
         }
         place = f"{yaa.url.rstrip('/')}/session?api_key=Zq9canaryZq9"
         request = urllib.request.Request(place, json.dumps(session).encode(), heads)
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+        with urllib.request.urlopen(request, timeout=patience.seconds(SECONDS)) as answer:
             self.assertEqual(json.load(answer)["status"], "completed")
 
 

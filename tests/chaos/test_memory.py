@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ..bench.peers import config, start
 from ..bench.people import Target, document
-from ..tooling import turns
+from ..tooling import patience, turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from . import processes
@@ -58,7 +58,9 @@ class Bodies(unittest.TestCase):
 
     def begin(self, method: str, path: str, kind: str, length: int = ANNOUNCED) -> socket.socket:
         place = urlsplit(self.yaa.url)
-        one = socket.create_connection((place.hostname or "", place.port or 0), timeout=60)
+        one = socket.create_connection(
+            (place.hostname or "", place.port or 0), timeout=patience.seconds(60)
+        )
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
         head += f"Authorization: Bearer {self.yaa.key}\r\nContent-Length: {length}\r\n\r\n"
         one.sendall(head.encode())

@@ -17,6 +17,7 @@ from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 
 from ..fakes import user
+from ..tooling import patience
 from ..tooling.child import Yaa
 from .test_kill import Model
 
@@ -76,7 +77,7 @@ class Running(unittest.TestCase):
 
     def answered(self, path: str, body: Any) -> http.client.HTTPResponse:
         place = self.yaa.url.removeprefix("http://")
-        connection = http.client.HTTPConnection(place, timeout=60)
+        connection = http.client.HTTPConnection(place, timeout=patience.seconds(60))
         self.addCleanup(connection.close)
         self.connection = connection
         headers = {"Authorization": f"Bearer {self.yaa.key}", "Content-Type": "application/json"}

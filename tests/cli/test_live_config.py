@@ -20,7 +20,7 @@ from server.config import Config, load
 
 from ..chaos.test_kill import Provider
 from ..fakes import NOWHERE, user
-from ..tooling import forks
+from ..tooling import forks, patience
 from ..tooling.child import Yaa
 
 setUpModule = forks.use
@@ -92,7 +92,7 @@ class Live(unittest.TestCase):
 
     def open(self, method: str, path: str, body: Any = None, **more: str) -> Any:
         place = self.yaa.url.removeprefix("http://")
-        connection = http.client.HTTPConnection(place, timeout=120)
+        connection = http.client.HTTPConnection(place, timeout=patience.seconds(120))
         headers = {"Authorization": f"Bearer {self.yaa.key}", "Accept": "application/json", **more}
         data = None if body is None else json.dumps(body)
         connection.request(method, path, data, headers | {"Content-Type": "application/json"})

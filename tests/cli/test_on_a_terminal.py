@@ -16,7 +16,7 @@ import time
 import unittest
 
 from ..bench.peers import START_S
-from ..tooling import tools
+from ..tooling import patience, tools
 from .test_overlay import Case, shell
 
 PROMPT = "\n> "
@@ -51,7 +51,7 @@ class OnATerminal(Case):
 
     def until(self, pattern: str) -> str:
         """Read on until the pattern is shown, and return what was."""
-        deadline, said, shown = time.monotonic() + START_S, b"", ""
+        deadline, said, shown = time.monotonic() + patience.seconds(START_S), b"", ""
         while not re.search(pattern, shown):
             self.assertLess(time.monotonic(), deadline, shown)
             if not select.select([self.keys], [], [], 1)[0]:
@@ -80,7 +80,7 @@ class Pastes(OnATerminal):
                 self.type(f"{keys}\r")
                 self.until(r"@\d+@ *\n(.*\n)*> ")
             self.type("/exit\r")
-            self.process.wait(START_S)
+            self.process.wait(patience.seconds(START_S))
             messages = self.kept(f"{term}.json")
             said = [each["content"] for each in messages if each["role"] == "user"]
             self.assertEqual(said, [text.replace("\r", "\n")] * len(pasted))
@@ -105,7 +105,7 @@ class Pastes(OnATerminal):
             self.type("enough\r")
             self.until(PROMPT)
         self.type("/exit\r")
-        self.process.wait(START_S)
+        self.process.wait(patience.seconds(START_S))
         results = [each["content"] for each in self.kept("talk.json") if each["role"] == "tool"]
         self.assertEqual(["enough" in each for each in results], [False, True] * len(kinds))
 

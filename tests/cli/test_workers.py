@@ -18,7 +18,7 @@ from server.session.fold import Folder
 
 from ..api.test_bases import with_base
 from ..test_main import Case
-from ..tooling import forks
+from ..tooling import forks, patience
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
 
@@ -61,7 +61,7 @@ def alive(pid: int) -> bool:
 
 def until(what: Any) -> Any:
     """The first true value of `what()`."""
-    ends = time.monotonic() + SECONDS
+    ends = time.monotonic() + patience.seconds(SECONDS)
     while not (found := what()):
         assert time.monotonic() < ends, "it did not come to that"
         time.sleep(0.02)
@@ -90,7 +90,7 @@ class Together(unittest.TestCase):
             self.assertEqual(self.api.request("GET", "/info")[0], 200)
         second = until(lambda: len(found := children(pid)) == 2 and found)
         self.assertIn(first[1], second, "the other one was left alone")
-        self.assertEqual(child.stop(SECONDS), 0)
+        self.assertEqual(child.stop(patience.seconds(SECONDS)), 0)
         self.assertEqual([pid for pid in {*first, *second} if alive(pid)], [])
         self.assertEqual(child.output.count("#code="), 1, "one of them speaks for all")
 
@@ -178,7 +178,7 @@ class Failing(Case):
             said = rf"worker {number} cannot be started \(.+\); it is started again in 0\.5 s"
             child.wait_for(said, SECONDS)
         child.wait_for(r"worker 0 cannot be started .* again in 1 s", SECONDS)
-        self.assertEqual(child.stop(SECONDS), 0)
+        self.assertEqual(child.stop(patience.seconds(SECONDS)), 0)
 
     def test_however_often_one_dies(self) -> None:
         place = _Place(0)

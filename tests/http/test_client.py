@@ -22,6 +22,7 @@ from typing import Any
 from server.lib.http.client import Client, ClientError, Timeouts
 
 from ..models.fakes import CHUNKED, Peer, answer, chunk, read_request, serving
+from ..tooling import patience
 from .live import soon
 
 OK = answer(b"hello", kind="text/plain")
@@ -484,7 +485,7 @@ class Keeping(Case):
                     await anext(chunks)
                     await self.client.close()
                     with self.subTest(sent):
-                        async with asyncio.timeout(10):
+                        async with asyncio.timeout(patience.seconds(10)):
                             await gone.wait()
                         if sent != OK:
                             with self.assertRaises(ClientError) as caught:
@@ -526,7 +527,7 @@ class Limits(Case):
         client, started = Client(tls=ssl.create_default_context()), time.monotonic()
         error = await self.refused(f"https://127.0.0.1:{port}/", client, timeouts=Timeouts(0.05))
         self.assertEqual(error.kind, "timeout")
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, patience.seconds(5))
         listener.close()
 
     async def test_steady_bytes_keep_the_idle_limit_away(self) -> None:
@@ -560,11 +561,9 @@ class Limits(Case):
                 task = asyncio.create_task(fetch(self.client, server.url))
                 await server.asked.wait()
                 task.cancel()
-                started = time.monotonic()
                 await asyncio.gather(task, return_exceptions=True)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(patience.seconds(10)):
                     await gone.wait()
-                self.assertLess(time.monotonic() - started, 10)
 
 
 class Proxies(Case):

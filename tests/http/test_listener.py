@@ -18,6 +18,7 @@ from server.lib.http.exchange import Exchange
 from server.lib.http.listener import BaseServer, bind
 from server.lib.http.parser import ProtocolError
 
+from ..tooling import patience
 from .live import CALM, Client, connected, echo, get, post, request, serving, soon
 
 
@@ -143,7 +144,7 @@ class Border(unittest.IsolatedAsyncioTestCase):
         """http.client, in a thread: sizes, reuse, chunks."""
 
         def talk(port: int) -> None:
-            connection = http.client.HTTPConnection("localhost", port, timeout=10)
+            connection = http.client.HTTPConnection("localhost", port, timeout=patience.seconds(10))
             with contextlib.closing(connection):
                 for body in (b"a", b"b" * 7000, b"c" * 300_000):
                     connection.request("POST", "/", body)

@@ -16,7 +16,7 @@ from typing import Any
 from server.protocols.agui import request
 from server.session.fold import Folder, changed_call, find_message, reasoning_of
 
-from ..tooling import tools
+from ..tooling import patience, tools
 from ..tooling.child import Yaa
 from . import agui_peers as peers
 
@@ -35,7 +35,7 @@ class Client:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=patience.seconds(20))
 
     def write(self, order: Json) -> None:
         assert self._process.stdin

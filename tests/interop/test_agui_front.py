@@ -26,7 +26,7 @@ from server.tools.runner import ToolRunner
 
 from ..bench.peers import config, start
 from ..test_docs import fenced
-from ..tooling import tools
+from ..tooling import patience, tools
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from .test_agui import USER, first_run
@@ -106,7 +106,7 @@ class Case(unittest.TestCase):
 
     def idle(self) -> None:
         """The server has noticed that the client is gone."""
-        api, until = Api(self.one.url, self.one.key), time.monotonic() + 20
+        api, until = Api(self.one.url, self.one.key), time.monotonic() + patience.seconds(20)
         while "\nyaa_runs 0\n" not in api.request("GET", "/metrics")[1]:
             self.assertLess(time.monotonic(), until, "a run goes on for nobody")
 
@@ -367,7 +367,7 @@ class HowTo(Case):
             env={**os.environ, "YAA_KEY": self.one.key},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patience.seconds(60),
             check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -19,7 +19,7 @@ import unittest
 from pathlib import Path
 
 from ..http.test_tls import pair
-from ..tooling import tools
+from ..tooling import patience, tools
 from ..tooling.child import Yaa
 from . import machine
 
@@ -145,7 +145,7 @@ class Container(unittest.TestCase):
         self.assertEqual(container.run("find /data -mindepth 1 -not -user 10001"), "")
         self.assertNotEqual(container.run("ls /data"), "")
         os.kill(container.pid, signal.SIGTERM)
-        self.assertEqual(child.process.wait(30), 0, child.output)
+        self.assertEqual(child.process.wait(patience.seconds(30)), 0, child.output)
 
 
 ASK = (

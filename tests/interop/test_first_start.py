@@ -16,7 +16,7 @@ import time
 import unittest
 from pathlib import Path
 
-from ..tooling import builds, release, tools, turns
+from ..tooling import builds, patience, release, tools, turns
 from ..tooling.api import Api
 
 SECONDS = 60
@@ -71,12 +71,12 @@ class FirstStart(unittest.TestCase):
         status, info = api.request("GET", "/info")
         self.assertEqual((status, [model["name"] for model in info["models"]]), (200, ["demo"]))
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(SECONDS), 0, said)
+        self.assertEqual(process.wait(patience.seconds(SECONDS)), 0, said)
         return said
 
     def read(self, terminal: int, said: str, pattern: str) -> str:
         """Read on until the pattern is there."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + patience.seconds(SECONDS)
         while not re.search(pattern, said):
             self.assertLess(time.monotonic(), deadline, said)
             if select.select([terminal], [], [], 1)[0]:

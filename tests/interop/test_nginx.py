@@ -30,7 +30,7 @@ from server.tools.runner import ToolRunner
 from ..agent.test_loop import Client, complete
 from ..chaos.test_kill import OWNED, PAGE_TOOL, Model
 from ..http.test_tls import pair
-from ..tooling import tools
+from ..tooling import patience, tools
 from ..tooling.child import Child, Yaa
 
 SITE = tools.ROOT / "docs" / "deploy" / "nginx.conf"
@@ -109,7 +109,9 @@ class Balanced(unittest.TestCase):
     def post(self, path: str, body: bytes) -> Iterator[http.client.HTTPResponse]:
         context = ssl.create_default_context(cafile=str(self.trusted))
         place = ("localhost", self.port)
-        connection = http.client.HTTPSConnection(*place, timeout=60, context=context)
+        connection = http.client.HTTPSConnection(
+            *place, timeout=patience.seconds(60), context=context
+        )
         headers = {"Host": NAME, "Authorization": f"Bearer {KEY}", "Accept": "text/event-stream"}
         with contextlib.closing(connection):
             connection.request("POST", path, body, headers | {"Content-Type": "application/json"})
@@ -164,7 +166,7 @@ class Balanced(unittest.TestCase):
         self.assertGreater(min(held), 0, f"runs by server: {held}")
 
     def converse(self, number: int) -> Any:
-        client, ends = Client(), time.monotonic() + SECONDS
+        client, ends = Client(), time.monotonic() + patience.seconds(SECONDS)
         client.kept |= {"id": f"talk-{number}", "tools": [PAGE_TOOL]}
         while time.monotonic() < ends:
             before = copy.deepcopy(client.kept)
@@ -212,7 +214,7 @@ class Balanced(unittest.TestCase):
         event = self.struck.get(number)
         if event is None or event.is_set():
             return None
-        ends = time.monotonic() + 10
+        ends = time.monotonic() + patience.seconds(10)
         while not (having := [n for n in range(3) if f"run {run} of" in self.said(n)]):
             self.assertLess(time.monotonic(), ends, "no server speaks of the run")
             time.sleep(0.01)  # its line of the log is on the way
@@ -225,7 +227,7 @@ class Balanced(unittest.TestCase):
 
     def seen(self, number: int) -> None:
         """Let the command end. Its folder is made before it is announced or right behind."""
-        ends = time.monotonic() + 10
+        ends = time.monotonic() + patience.seconds(10)
         while not (there := [each for each in self.folders(number) if each.exists()]):
             self.assertLess(time.monotonic(), ends, "the command has no folder")
             time.sleep(0.01)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ..protocols.served import Served
 from ..test_docs import DOCS, fenced
-from ..tooling import tools
+from ..tooling import patience, tools
 
 Json = dict[str, Any]
 PAGE = DOCS / "howto" / "openai-sdk.md"
@@ -66,7 +66,7 @@ class HowTo(unittest.TestCase):
             cwd=tools.NODE_MODULES.parent,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patience.seconds(60),
             check=False,
         )
         self.assertEqual((done.stdout, done.stderr), ("Yes: It rains in Oslo.\n", ""))

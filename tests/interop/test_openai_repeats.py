@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from ..chaos import processes
 from ..protocols.served import Served
-from ..tooling import tools
+from ..tooling import patience, tools
 from ..tooling.child import Yaa
 from ..tooling.relay import Relay
 
@@ -117,7 +117,7 @@ class ByItself(Case):
             cwd=tools.ROOT / "tests",
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patience.seconds(60),
             check=False,
         )
         self.assertEqual((done.stdout.strip(), done.stderr), (WHOLE, ""))
@@ -179,7 +179,7 @@ class ByName(Case):
             seen.append(response.status_code)
             gate.set()
 
-        KNIFE["cut"] = lambda: gate.wait(20)
+        KNIFE["cut"] = lambda: gate.wait(patience.seconds(20))
         asked = {**self.asks("w"), "extra_headers": {"Idempotency-Key": "w"}}
         first = self.later(**asked)
         until(lambda: len(self.served.provider.requests) == 2)

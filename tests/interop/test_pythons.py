@@ -64,7 +64,7 @@ class Pythons(unittest.TestCase):
                         cwd=tools.ROOT,
                         capture_output=True,
                         text=True,
-                        timeout=30,
+                        timeout=patience.seconds(30),
                         check=False,
                     )
                     self.assertRegex(done.stderr, r"^yaa: needs Python 3\.11 or newer[^\n]+\n$")

@@ -9,6 +9,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from ..tooling import patience
+
 Json = dict[str, Any]
 ORDER = re.compile(r"call (\w+) (\{.*\})")
 
@@ -111,7 +113,7 @@ class Echo(Peer):
     ) -> tuple[int, dict[str, str], bytes]:
         if path.startswith("/away"):
             return 307, {"Location": self.moved}, b""
-        self._all.wait(60)
+        self._all.wait(patience.seconds(60))
         pairs = [pair.partition("=")[2] for pair in sent.get("cookie", "").split("; ")]
         return 200, JSON, json.dumps({"you": sent, "cookies": pairs, "orders": [1, 2]}).encode()
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from server.config import ConfigError, load
 from server.protocols.autoai.settings import FOREIGN
 
-from ..tooling import forks
+from ..tooling import forks, patience
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from . import test_tools
@@ -111,7 +111,9 @@ class Stream:
 
     def __init__(self, api: Api, path: str, body: Json) -> None:
         place = urlsplit(api.url)
-        self._connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+        self._connection = http.client.HTTPConnection(
+            place.hostname or "", place.port, timeout=patience.seconds(60)
+        )
         headers = {"Authorization": f"Bearer {api.key}", "Content-Type": "application/json"}
         self._connection.request("POST", path, json.dumps(body).encode(), headers)
         self._answer = self._connection.getresponse()

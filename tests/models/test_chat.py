@@ -17,6 +17,7 @@ from server.models.chat_request import tool_mode
 from server.models.quirks import EndpointState
 from server.models.registry import APIS
 
+from ..tooling import patience
 from .fakes import (
     CHUNKED,
     KEY,
@@ -475,7 +476,7 @@ class Failures(Case):
 
         async with serving(drips) as server:
             api = Hasty(provider(server.url), self.client)
-            events = await asyncio.wait_for(self.collect(api), 10)
+            events = await asyncio.wait_for(self.collect(api), patience.seconds(10))
         made = message(events)
         self.assertEqual((made["content"], made["meta"]["finish_reason"]), ("a", "stop"))
         self.assertEqual(made["meta"]["usage"]["total_tokens"], 6)
@@ -546,7 +547,7 @@ class Failures(Case):
                 end = await self.failure(script, **limits)
                 self.assertEqual((end["code"], end["retryable"]), ("upstream_timeout", True))
                 self.assertIn(says, end["message"])
-                self.assertLess(time.monotonic() - started, 5)
+                self.assertLess(time.monotonic() - started, patience.seconds(5))
 
     def test_a_model_that_reasons_is_waited_for(self) -> None:
         client = Client()

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from ..tooling import patience
+
 Json = dict[str, Any]
 Script = Callable[[Json], list[tuple[Any, ...]]]
 USAGE = {
@@ -98,7 +100,7 @@ class Scripted:
             elif kind == "delta":
                 yield _chunk(values[0])
             elif kind == "wait":
-                values[0].wait(20)
+                values[0].wait(patience.seconds(20))
             elif kind == "think":
                 yield _chunk({"reasoning_content": values[0]})
             elif kind == "call":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from server.cli.bundle import pack
 
-from ..tooling import turns
+from ..tooling import patience, turns
 from ..tooling.source import tracked
 from ..tooling.tools import ROOT
 
@@ -88,7 +88,7 @@ class Folders(unittest.TestCase):
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=patience.seconds(300),
             check=False,
         )
         self.assertEqual(done.returncode, 0, (done.stdout + done.stderr)[-3000:])

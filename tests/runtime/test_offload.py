@@ -12,6 +12,8 @@ import unittest
 from server.lib.runtime.accounts import crowded, person
 from server.lib.runtime.offload import LARGE, RESTS, offload
 
+from ..tooling import patience
+
 
 class Offload(unittest.IsolatedAsyncioTestCase):
     async def test_large_work_is_done_in_a_thread(self) -> None:
@@ -33,7 +35,7 @@ class Offload(unittest.IsolatedAsyncioTestCase):
 
         def wait() -> None:
             begun.set()
-            held.wait(10)
+            held.wait(patience.seconds(10))
 
         waiting = asyncio.create_task(offload(LARGE, wait))
         await asyncio.to_thread(begun.wait, 10)
@@ -50,7 +52,7 @@ class Offload(unittest.IsolatedAsyncioTestCase):
         held, done = threading.Event(), []
 
         def work(name: str) -> None:
-            held.wait(10)
+            held.wait(patience.seconds(10))
             done.append(name)
 
         async def ask(who: str, name: str) -> None:
@@ -100,7 +102,7 @@ class Offload(unittest.IsolatedAsyncioTestCase):
 
         def wait() -> bool:
             begun.set()
-            held.wait(10)
+            held.wait(patience.seconds(10))
             return gc.isenabled()
 
         person.set("one")

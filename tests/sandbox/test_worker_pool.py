@@ -155,7 +155,7 @@ class Workers(Sandboxed):
                         break
                 began = time.monotonic()
                 self.runner.close()
-                self.assertLess(time.monotonic() - began, STOP_S)
+                self.assertLess(time.monotonic() - began, patience.seconds(STOP_S))
                 self.assertEqual((self.runner.folder(name) / "tidied").exists(), tidied)
 
     async def test_workspaces_that_are_replaced_meanwhile(self) -> None:
@@ -222,7 +222,7 @@ class Crowded(unittest.TestCase):
             extra_groups=[] if root else None,
             capture_output=True,
             text=True,
-            timeout=6 * WAIT_S,
+            timeout=patience.seconds(6 * WAIT_S),
         )
         said = ["ready", "no worker", "ready", "the same"]
         self.assertEqual(done.stdout.splitlines(), said, done.stderr)

@@ -18,6 +18,7 @@ from server.telemetry.log import Rotation
 from server.telemetry.otlp import Exporter, address
 
 from ..fakes import NOWHERE
+from ..tooling import patience
 from .test_redact import corpus
 
 DEFAULTS = json.loads((Path(__file__).parents[2] / "config.default.json").read_text())
@@ -37,7 +38,7 @@ class Receiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.gate.wait(SECONDS)
+                receiver.gate.wait(patience.seconds(SECONDS))
                 heads = {name.lower(): value for name, value in self.headers.items()}
                 receiver.requests.append((self.path, heads, json.loads(body)))
                 status, text = receiver.answers.pop(0) if receiver.answers else (200, "{}")
@@ -126,7 +127,7 @@ class Sending(Case):
         receiver = self.receiver()
         exporter = await self.exporter(url=receiver.url)
         exporter.add(span())
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(patience.seconds(SECONDS)):
             while not exporter.sent:
                 await asyncio.sleep(0.01)
         self.assertEqual(len(receiver.spans()), 1)
@@ -268,7 +269,7 @@ class Content(Case):
             file = Path(name) / "t.jsonl"
             exporter = await self.exporter(Path(name), 0.05, url=receiver.url, file=file.name)
             exporter.add(span())
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(patience.seconds(SECONDS)):
                 while not file.exists() or not file.stat().st_size:
                     await asyncio.sleep(0.01)
             exporter.add(span())

@@ -518,10 +518,10 @@ class Documents(unittest.TestCase):
             with self.subTest(name):
                 document = {"openapi": "3.0.0", "paths": {"/a": {"get": item}}}
                 document["components"] = components
-                began = time.monotonic()
+                began = time.process_time()
                 found = list(tools_in(document, []))
                 self.assertEqual(len(found), 1)
-                self.assertLess(time.monotonic() - began, 5)
+                self.assertLess(time.process_time() - began, 5)
 
     def test_types_within_types_end_where_a_model_could_not_read_on(self) -> None:
         """Qdrant's search is 43 KB with references, and 540 KB when they are written out."""

@@ -14,6 +14,7 @@ from server.tools.function_tools import ChildTool
 from server.tools.program_tools import MOST_STUCK, BaseTool, Objects, as_object, record
 from server.tools.runner import Outcome
 
+from ..tooling import patience
 from .test_catalog import catalog
 
 
@@ -74,7 +75,7 @@ class Calling(Case):
             ctx.log("waiting")
             seen = threading.Event()
             asyncio.run_coroutine_threadsafe(self._set(seen), loop)
-            return seen.wait(60) and self.seen == ["waiting\n"]
+            return seen.wait(patience.seconds(60)) and self.seen == ["waiting\n"]
 
         loop = asyncio.get_running_loop()
         self.assertIs((await self.call(wait)).result, True)

@@ -25,6 +25,7 @@ from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, ToolRunner
 
 from ..chaos.processes import until
+from ..tooling import patience
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -82,7 +83,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self, where: tuple[str, str, str], args: dict[str, Any], **limits: float
     ) -> Outcome:
         self.output = ""
-        job = Job(where, args, "s1", {**LIMITS, **limits})
+        job = Job(where, args, "s1", {**LIMITS, "wall_s": patience.seconds(20), **limits})
         async with aclosing(self.runner.run(job)) as items:
             async for item in items:
                 if isinstance(item, Outcome):
@@ -623,7 +624,7 @@ class Cancelled(Case):
             async for _ in items:
                 break
         stops = 'until a=$(wc -c <beat); sleep 0.5; [ "$a" = "$(wc -c <beat)" ]; do :; done'
-        found = await self.shell(stops, wall_s=10)
+        found = await self.shell(stops)
         self.assertEqual(found.status, "ok", found)
 
     async def test_whoever_does_not_look_ends_all_the_same(self) -> None:
@@ -632,7 +633,7 @@ class Cancelled(Case):
             with self.subTest(name):
                 found = await self.run_tool(("file", path, name), {}, wall_s=0.3)
                 self.assertEqual(found.status, "timeout")
-                self.assertLess(found.usage["wall_ms"], most * 1000)
+                self.assertLess(found.usage["wall_ms"], patience.seconds(most) * 1000)
 
 
 @unittest.skipUnless(sys.platform == "linux", "needs /proc")

@@ -10,6 +10,7 @@ from pathlib import Path
 from server.workspace.errors import WorkspaceError
 from server.workspace.operations import Operations
 
+from ..tooling import patience
 from .made import Case, read, write
 
 
@@ -22,7 +23,7 @@ def git(folder: Path, *arguments: str) -> str:
         env=env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=patience.seconds(60),
         check=False,
     )
     return done.stdout + done.stderr
@@ -152,7 +153,13 @@ class InALayer(Case):
                 who = "export GIT_CONFIG_GLOBAL=/dev/null; git() { command git -c user.name=A"
                 who += " -c user.email=a@example.org -c safe.directory='*' \"$@\"; }; "
                 shell = ["bash", "-c", who + attack]
-                subprocess.run(shell, cwd=self.files, check=True, timeout=60, capture_output=True)
+                subprocess.run(
+                    shell,
+                    cwd=self.files,
+                    check=True,
+                    timeout=patience.seconds(60),
+                    capture_output=True,
+                )
                 trap.unlink(missing_ok=True)  # by the attack itself
                 run.perform("apply", {})
                 self.assertIn("tracked", git(self.folder, "ls-files"))

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from server.protocols.autoai.routes import ABORTED
 
 from ...bench.peers import config, start
+from ...tooling import patience
 from ...tooling.api import Api
 from ...tooling.child import Child, Yaa
 
@@ -37,7 +38,9 @@ class Stream:
 
     def __init__(self, api: Api, body: Json) -> None:
         place = urlsplit(api.url)
-        self.connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+        self.connection = http.client.HTTPConnection(
+            place.hostname or "", place.port, timeout=patience.seconds(60)
+        )
         headers = {"Authorization": f"Bearer {api.key}", "Content-Type": "application/json"}
         data = json.dumps(body).encode()
         self.connection.request("POST", f"{BASE}/chat/stream", data, headers)
@@ -192,7 +195,7 @@ class AutoAi(unittest.TestCase):
             self.assertEqual((status, answer["success"]), (200, True))
             began = time.monotonic()
             *_, session, error = messages
-            self.assertLess(time.monotonic() - began, 20)
+            self.assertLess(time.monotonic() - began, patience.seconds(20))
             self.assertEqual(error, {"type": "ERROR", "content": ABORTED})
             self.assertTrue(stream.ended)
         self.assertEqual(session["session"]["messages"][-1]["open"], True)

@@ -14,6 +14,7 @@ from typing import Any
 from server.lib.http import sse
 
 from ...bench.peers import config, start
+from ...tooling import patience
 from ...tooling.api import Api
 from ...tooling.child import Yaa
 from ...tooling.tools import ROOT
@@ -161,7 +162,7 @@ class Gateway(unittest.TestCase):
             env=os.environ | env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=patience.seconds(60),
             check=False,
         )
         self.assertEqual(done.returncode, 0, done.stderr)

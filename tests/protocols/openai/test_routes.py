@@ -23,6 +23,7 @@ from server.tools.execution_claims import Locks
 
 from ...chaos import processes
 from ...fakes import DEFAULTS, NOWHERE
+from ...tooling import patience
 from ...tooling.child import Yaa
 from ..served import Served
 
@@ -89,7 +90,9 @@ class Case(unittest.TestCase):
 
     def connect(self) -> http.client.HTTPConnection:
         place = urlsplit(self.served.url)
-        return http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+        return http.client.HTTPConnection(
+            place.hostname or "", place.port, timeout=patience.seconds(30)
+        )
 
     def ask(
         self,
@@ -281,7 +284,9 @@ class Stopping(Case):
         body["messages"] = [{"role": "user", "content": "half"}]
         with Served(script) as own:
             place = urlsplit(own.url)
-            connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+            connection = http.client.HTTPConnection(
+                place.hostname or "", place.port, timeout=patience.seconds(30)
+            )
             headers = {"Authorization": f"Bearer {own.key}", "Content-Type": "application/json"}
             connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
             answer = connection.getresponse()

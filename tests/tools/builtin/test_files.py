@@ -17,6 +17,8 @@ from server.tools.builtin.files import MAX_LINE, list_files, read_file, search_f
 from server.tools.decorators import Context, ToolError
 from server.tools.result import MAX_TEXT, as_text
 
+from ...tooling import patience
+
 ROOT = Path(__file__).resolve().parents[3]
 CTX = Context({}, lambda _: None)
 LONG = "é" * 120 + ".txt"  # 244 bytes: as long as a name may be, nearly
@@ -108,7 +110,9 @@ class Writing(Case):
         mount = f'mount -t tmpfs -o size=64k none {self.root} && exec {sys.executable} -c "$1"'
         command = ["unshare", "-rm", "sh", "-c", mount, "sh", script]
         try:
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+            done = subprocess.run(
+                command, cwd=ROOT, capture_output=True, text=True, timeout=patience.seconds(30)
+            )
         except FileNotFoundError:
             self.skipTest("no unshare here")
         if "unshare failed" in done.stderr or "permission denied" in done.stderr:

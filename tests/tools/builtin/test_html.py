@@ -41,10 +41,10 @@ class Pages(unittest.TestCase):
                 self.assertEqual(text(html), found)
 
     def test_deep_documents(self) -> None:
-        began = time.monotonic()
+        began = time.process_time()
         for html in ("<a href=x>y" * 20_000 + "</a>" * 20_000, "<div>" * 50_000, "&" * 200_000):
             text(html)
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.process_time() - began, 10)
 
     def test_encodings(self) -> None:
         cases = [

@@ -10,6 +10,7 @@ from typing import Any
 from server.tools.base import ToolQuestion
 from server.tools.mcp.peer import MAX_MESSAGE
 
+from ...tooling import patience
 from .test_http import LIMITS, Case, Json, Peer, whole
 from .test_servers import eventually
 
@@ -142,7 +143,7 @@ class Listening(Case):
     async def test_one_that_is_not_offered_is_not_asked_for_again(self) -> None:
         server, tool, peer = await self.begin(offered=False)
         listening = peer.link._listening
-        await asyncio.wait_for(listening, 10)
+        await asyncio.wait_for(listening, patience.seconds(10))
         call = asyncio.create_task(self.servers_.call(tool, {}, None, LIMITS, lambda _: None))
         await eventually(lambda: bool(server.calls))
         await server.end("fine")
