@@ -22,7 +22,7 @@ from server.session import snapshot
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 
-from ..tooling import ports
+from ..tooling import ports, turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tooling.tools import ROOT
@@ -42,6 +42,7 @@ def asked(number: int) -> Any:
 
 
 @unittest.skipUnless(ROOT_ONLY, "needs root to mount small disks")
+@turns.tests(2)
 class Full(unittest.TestCase):
     def setUp(self) -> None:
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-full-")))

@@ -17,7 +17,7 @@ from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 
 from ..fakes import user
-from ..tooling import patience
+from ..tooling import patience, turns
 from ..tooling.child import Yaa
 from .test_kill import Model
 
@@ -42,6 +42,7 @@ class Loops(Model):
         self.wfile.write(body)
 
 
+@turns.tests(2)
 class Running(unittest.TestCase):
     def setUp(self) -> None:
         holder = tempfile.TemporaryDirectory()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bench.peers import config, start
-from ..tooling import forks, tools
+from ..tooling import forks, tools, turns
 
 setUpModule = forks.use
 LIMIT_S = 300
@@ -65,6 +65,7 @@ class Case(unittest.TestCase):
         return (self.base / path).read_text()
 
 
+@turns.tests(2)
 class NamedFolders(Case):
     def test_run(self) -> None:
         found = self.yaa("run", "--folder", "project", "--say", shell("cat file; echo 1 > new"))
@@ -151,6 +152,7 @@ class NamedFolders(Case):
         self.assertEqual(found.stdout.count("is for an overlay"), 3)
 
 
+@turns.tests(2)
 class Here(Case):
     def test_each_run_is_looked_at(self) -> None:
         lines = (shell("echo 1 > one"), "y", shell("echo 2 > two"), "y", shell("echo EVIL > one"))
@@ -232,6 +234,7 @@ class Here(Case):
         self.assertIn("server.folders.here", found.stderr)
 
 
+@turns.tests(2)
 class Objects(Case):
     def test_what_is_kept_and_cleaned(self) -> None:
         self.assertEqual(self.yaa("objects").returncode, 0)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from server.config import ConfigError, load
 from server.protocols.autoai.settings import FOREIGN
 
-from ..tooling import forks, patience
+from ..tooling import forks, patience, turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from . import test_tools
@@ -133,6 +133,7 @@ class Stream:
         raise AssertionError("the stream was cut")
 
 
+@turns.tests(3)
 class Protocol(unittest.TestCase):
     """86 to 89: the widget's protocol as the document has it."""
 
@@ -320,6 +321,7 @@ class Protocol(unittest.TestCase):
             self.assertEqual(anyone.request(method, path)[0], 401, path)
 
 
+@turns.tests(3)
 class Callers(unittest.TestCase):
     """81: REST tools go to the application as whoever asks."""
 

@@ -25,6 +25,7 @@ from server.lib.json_schema.validate import validate
 from .. import proofs
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse
+from ..tooling import turns
 from ..tooling.api import Api
 
 Json = dict[str, Any]
@@ -77,6 +78,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
 NONE = {"times": 0, "delay": 0}
 
 
+@turns.tests(3)
 class OwnProvider(Case):
     """Rows 2 and 3."""
 
@@ -239,6 +241,7 @@ class OwnWords(Case):
         self.assertEqual(codes, ["prompt_call_unreadable", "prompt_placeholder_unknown"])
 
 
+@turns.tests(3)
 class Interval(Case):
     """Row 9."""
 
@@ -286,6 +289,7 @@ CALLED = [{"index": 0, "id": "c1", "type": "function", "function": FUNCTION}]
 CALL: Json = {"choices": [{"index": 0, "delta": {"tool_calls": CALLED}}]}
 
 
+@turns.tests(3)
 class KeyLimits(Case):
     """Row 27: 身份验证 ->> 资源限制器: 设置 CPU/内存阈值."""
 
@@ -333,6 +337,7 @@ MANY = {"name": "shell", "arguments": '{"command": "head -c 100000 /dev/zero | t
 EATS: Json = {"choices": [{"index": 0, "delta": {"tool_calls": [{**CALLED[0], "function": MANY}]}}]}
 
 
+@turns.tests(3)
 class HelloWorld(Case):
     """The document's own session, as its client sends it to `POST /`."""
 
@@ -471,6 +476,7 @@ class Expiry(Case):
         self.assertFalse(folder.exists())
 
 
+@turns.tests(3)
 class Misspelt(Case):
     """Rows 38 and 39, as far as they are the server's."""
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from server.context.budget import costs_of, estimate, of_message
 
+from ..tooling import turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 
@@ -131,6 +132,7 @@ def tokens_of(request: Json) -> int:
     return tools + sum(of_message(message, costs) for message in request["messages"])
 
 
+@turns.tests(3)
 class Context(unittest.TestCase):
     model: ClassVar[Model]
     yaa: ClassVar[Yaa]
@@ -350,7 +352,7 @@ class Context(unittest.TestCase):
             (STRATEGIES[0], 3, 6),
             (STRATEGIES[5], 1, 12),
         ]
-        for name, turns, steps in cases:
+        for name, count, steps in cases:
             for reply in ("", "far too long " * 3_000):
                 self.model.requests.clear()
                 self.model.script = lambda r, reply=reply: says(reply if summing(r) else "Done.")  # type: ignore[misc]
@@ -360,8 +362,8 @@ class Context(unittest.TestCase):
                     "keep_turns": 1,
                     "min_saving": 0,
                 }
-                last = "And now?" if turns > 1 else ""
-                found = self.run_session(working(turns, steps, 120, last), summary="llm", **options)
+                last = "And now?" if count > 1 else ""
+                found = self.run_session(working(count, steps, 120, last), summary="llm", **options)
                 folds = [op for op in found["context"]["ops"] if op["op"] == "fold"]
                 self.assertTrue(folds, name)
                 self.assertEqual({op["source"] for op in folds}, {"extract"})

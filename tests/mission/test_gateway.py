@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..protocols.scripted import Scripted
+from ..tooling import turns
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
 
@@ -122,6 +123,7 @@ class Case(unittest.TestCase):
         return messages
 
 
+@turns.tests(3)
 class Rows(Case):
     def test_hello_world(self) -> None:
         """`POST /api/query` as the document says it, with its agent and nothing of ours."""

@@ -33,7 +33,7 @@ from server import (
 from server.cli.console import read_session
 from server.tools.function_tools import ChildTool
 
-from ..tooling import forks
+from ..tooling import forks, turns
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
 from ..tooling.patience import seconds
@@ -101,6 +101,7 @@ class Case(unittest.TestCase):
         return path
 
 
+@turns.tests(3)
 class Library(Case):
     def test_29_the_names_and_members_of_the_class_diagram(self) -> None:
         """Seed 003's diagram: each class, each member, called."""
@@ -356,6 +357,7 @@ class Library(Case):
         self.assertEqual(saved["ext"]["components"]["memory"], {"compressionEvents": ["summary"]})
 
 
+@turns.tests(3)
 class OwnersCode(Case):
     MODEL = (ROOT / "docs" / "examples" / "echo_model.py").read_text()
     SOURCE = (ROOT / "docs" / "examples" / "tool_source.py").read_text()
@@ -441,6 +443,7 @@ class OwnersCode(Case):
             self.assertIsInstance(agent._app.toolbox._tools["tools"].tool, ChildTool)
 
 
+@turns.tests(3)
 class Stores(Case):
     """Conversations that are killed."""
 
@@ -585,6 +588,7 @@ ANTHROPIC: list[Json] = [
 ]
 
 
+@turns.tests(3)
 class Blocks(Case):
     def test_151_blocks_of_the_document_become_messages(self) -> None:
         user = {"role": "USER", "content": "帮我创建一个hello.txt文件"}

@@ -25,6 +25,7 @@ from server.tools.python_packages import registration
 from .. import proofs
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse
+from ..tooling import turns
 from ..tooling.api import Api
 from . import existing
 
@@ -229,6 +230,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return [m for m in session["messages"] if m["role"] == "tool"]
 
 
+@turns.tests(3)
 class HelloWorlds(Case):
     async def test_000_a_method_with_one_annotation(self) -> None:
         await self.start(
@@ -254,6 +256,7 @@ class HelloWorlds(Case):
         self.assertEqual(schema["properties"]["text"]["description"], "The note")
 
 
+@turns.tests(3)
 class ExistingCode(Case):
     async def test_72_methods_of_an_application_without_a_line_changed(self) -> None:
         os.environ["REGION"] = "eu"
@@ -419,6 +422,7 @@ class ExistingCode(Case):
             registration(lambda: 1)
 
 
+@turns.tests(3)
 class Stateful(Case):
     async def asyncSetUp(self) -> None:
         self.write(self.home / "tools" / "notes.py", NOTES)
@@ -473,6 +477,7 @@ class Stateful(Case):
         self.assertEqual(process["restarted"], "others needed its place")
 
 
+@turns.tests(3)
 class Schemas(Case):
     async def asyncSetUp(self) -> None:
         self.write(self.home / "tools" / "notes.py", NOTES)

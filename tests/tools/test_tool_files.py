@@ -23,6 +23,7 @@ from server.tools.toolbox import Toolbox
 from .. import proofs
 from ..fakes import DEFAULTS
 from ..sandbox.test_battery import reachable_python
+from ..tooling import turns
 from ..tooling.tools import ROOT
 from ..wheels import make_environment
 from .environment_calls import UNITS, WORDS
@@ -33,6 +34,7 @@ UNITS_CODE = {"units.py": "def double(n):\n    return 2 * n\n"}
 WORDS_CODE = {"words.py": "def shout(t):\n    return t.upper()\n"}
 
 
+@turns.tests(2)
 class Tiers(unittest.TestCase):
     """The same calls at each tier, in a process of its own (environment_calls.py)."""
 
