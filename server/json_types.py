@@ -412,15 +412,15 @@ class Calibration(TypedDict):
 
 
 class Config(TypedDict, total=False):
-    """The settings of a session (docs/reference/config.md, `session.config`)."""
+    """The settings of a session; session/config_schema.py declares what its sections have."""
 
-    yaa: YaaConfig
-    llm_api: ModelConfig
+    yaa: Json
+    llm_api: Json
     prompt: dict[str, str]  # section -> template
     agent: AgentDefinition  # a copy, which the server fills in
-    tool: dict[str, ToolConfig]  # by tool
-    limits: Limits
-    context: ContextConfig
+    tool: dict[str, Json]  # by tool
+    limits: Json
+    context: Json
 
 
 class AgentDefinition(TypedDict, total=False):
@@ -434,108 +434,10 @@ class AgentDefinition(TypedDict, total=False):
     mode: str
     tools: list[str]  # names or patterns
     policy: dict[str, str]  # tool -> auto, ask or deny
-    limits: Limits
+    limits: Json
     prompt: dict[str, str]  # section -> template
     output_schema: Json
     require_finish_tool: bool
-
-
-class YaaConfig(TypedDict, total=False):
-    """How the agent works and answers."""
-
-    stream: bool
-    language: str | None
-    reply: str  # full or delta
-    auto_title: bool
-    ask: str  # which calls ask: every_call, by_rules, edits_run or copy_runs
-    unattended: bool
-    max_context: float | None
-    require_finish_tool: bool
-    mode: str | None
-    output_schema: Json | None
-    tool_detail: bool
-    result_schema: bool
-    progress_hint: bool
-    skills_off: list[str]  # names of skills that the session does without; * is all
-    tool_mode: str  # auto, native, json_schema or text
-
-
-class ModelConfig(TypedDict, total=False):
-    """Which model is called, and how."""
-
-    provider: ProviderConfig
-    stream: bool
-    model_settings: Json
-    max_tokens: int | None  # of one answer
-    tool_choice: str | None
-    request_timeout: float  # seconds, as all times here
-    first_byte_timeout: float
-    idle_timeout: float
-    interval: float
-    retry: Json  # {times, delay}
-
-
-class ProviderConfig(TypedDict, total=False):
-    """A provider of the server by name, or one of the session's own."""
-
-    name: str
-    api_url: str
-    api_key: str | None
-    model_name: str | None
-    preset: str  # vendor
-    api: str  # chat, responses or messages; "" for the preset's
-    model_type: Json  # {is_function_call, is_reasoning, is_vision}
-    model_settings: Json
-    max_tokens: float | None  # of one answer
-    max_context: float | None  # tokens
-    tool_mode: str  # auto, native, json_schema or text
-    cost_per_ktoken: float | None  # in cost_unit
-    cost_unit: str | None
-    costs: dict[str, float]  # kind of tokens -> cost of 1,000
-    extra_body: Json  # members of each request
-
-
-class ToolConfig(TypedDict, total=False):
-    """The session's rules for one tool."""
-
-    auto_approve: bool
-    deny: bool
-    network: str  # off, proxy or full
-
-
-class Limits(TypedDict, total=False):
-    """What the runs for one user message may use; None is no limit."""
-
-    max_steps: float | None
-    max_tokens: float | None
-    max_cost_micro: float | None
-    max_wall_s: float | None  # seconds
-    max_consecutive_errors: float | None
-    tool: dict[str, float]  # of one tool call
-    on_limit: str  # summarize, stop or auto
-
-
-class ContextConfig(TypedDict, total=False):
-    """How the view of a long session is made smaller."""
-
-    enabled: bool
-    budget: int
-    trigger_ratio: float
-    target_ratio: float
-    min_saving: float
-    summary_ratio: float
-    max_messages: int | None
-    ingest_tokens: int | None
-    window_runs: int | None
-    keep_turns: int
-    keep_messages: int
-    large_chars: int
-    preview_chars: int
-    exempt_tools: list[str]
-    strategies: list[str]
-    summary: str  # extract or llm
-    summary_timeout_s: float
-    retain_tool: bool
 
 
 # -- events and errors ----------------------------------------------------------------------------

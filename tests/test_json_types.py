@@ -11,6 +11,7 @@ import re
 import typing
 import unittest
 from collections.abc import Iterator
+from pathlib import Path
 
 from server import json_types
 from server.session import accept, agent_definition, config_schema, fold, run_record, schema
@@ -59,6 +60,39 @@ def returned(path: str, name: str) -> Iterator[str]:
                         yield from (str(ast.literal_eval(key)) for key in made.keys if key)
 
 
+def settings_read(path: Path) -> Iterator[tuple[str, str]]:
+    """Section and key of each setting of a session that a file reads by its name."""
+    for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            names: dict[str, tuple[str, ...]] = {}
+            for node in ast.walk(function):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                        names[name] = key_path(value, names)
+                    case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                        names[name] = key_path(value, names)
+            for node in ast.walk(function):
+                match key_path(node, names):
+                    case (*_, "config", "yaa" | "llm_api" | "limits" | "context" as section, key):
+                        yield section, key
+
+
+def key_path(node: ast.AST, names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The keys by which an expression reads what is in an object, the outermost first."""
+    match node:
+        case ast.Name(id=name):
+            return names.get(name, ())
+        case ast.Subscript(value=inner, slice=ast.Constant(value=str(key))):
+            return (*key_path(inner, names), key)
+        case ast.Call(
+            func=ast.Attribute(value=inner, attr="get"), args=[ast.Constant(value=str(key)), *_]
+        ):
+            return (*key_path(inner, names), key)
+        case ast.BoolOp(values=[first, *_]):
+            return key_path(first, names)
+    return ()
+
+
 class Types(unittest.TestCase):
     def assert_keys(self, name: str, *found: typing.Iterable[str]) -> None:
         self.assertEqual(keys(name), set().union(*found), name)
@@ -66,14 +100,12 @@ class Types(unittest.TestCase):
     def test_settings(self) -> None:
         sections = config_schema.CONFIG.fields
         self.assert_keys("Config", sections)
-        names = {"yaa": "YaaConfig", "llm_api": "ModelConfig", "context": "ContextConfig"}
-        for section, name in {**names, "limits": "Limits"}.items():
-            self.assert_keys(name, sections[section].fields)
-        self.assert_keys("ProviderConfig", sections["llm_api"].fields["provider"].fields)
-        each = sections["tool"].each
-        assert each is not None
-        self.assert_keys("ToolConfig", each.fields)
         self.assert_keys("AgentDefinition", agent_definition.SCHEMA["properties"])
+        read = {one for path in (ROOT / "server").rglob("*.py") for one in settings_read(path)}
+        self.assertGreater(len(read), 20)
+        for section, key in read:
+            with self.subTest(f"{section}.{key}"):
+                self.assertIn(key, sections[section].fields)
 
     def test_what_a_run_writes(self) -> None:
         opened = written(SESSION + "accept.py", "run"), keywords(SESSION + "accept.py", "RunInfo")

@@ -17,7 +17,6 @@ from typing import Any
 from ..json_types import (
     Change,
     CompactionRecord,
-    ContextConfig,
     Event,
     Interrupt,
     Json,
@@ -269,9 +268,7 @@ def drop_expired_results(work: Work) -> None:
 # -- the work -------------------------------------------------------------------------------------
 
 
-def _work(
-    session: Session, budget: Budget, measure: Measure, options: ContextConfig, low: int
-) -> Work:
+def _work(session: Session, budget: Budget, measure: Measure, options: Json, low: int) -> Work:
     items = _items(session, measure.costs)
     _protect(session, items, budget)
     room = max(budget.low * CHARS // 4, 800)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
-from ..json_types import ContextConfig, Message, Op, ToolCall
+from ..json_types import Json, Message, Op, ToolCall
 from ..lib.strict_json import JSONError, dumps, loads
 from ..session import media
 from .budget import Measure, of_message
@@ -226,7 +226,7 @@ class Work:
         self,
         items: list[Item],
         measure: Measure,
-        options: ContextConfig,
+        options: Json,
         expired: set[str],
         room: int,
         low: int = 0,
