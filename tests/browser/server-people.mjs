@@ -90,8 +90,38 @@ await main(async (walk, job) => {
     await open("keys");
     await walk.press("Make a key", `${part("keys")} button`);
     await walk.write(await field("keys", "Name"), "bob");
+    await walk.sees(`${part("keys")} .host-form`, "used at once, and written into the server’s config.json");
     await walk.write(await field("keys", "Steps in a run"), "7");
     await walk.write(await field("keys", "Money in a run"), "0.5");
+    // a notice that comes now covers neither the field in use nor the form's buttons, wherever they stand
+    for (const width of [1280, 390]) {
+      await page.setViewport({ width, height: width === 390 ? 640 : 800 });
+      const covered = await page.evaluate((form) => {
+        const [panel, submit] = ["dialog[open] .panel", `${form} [type=submit]`].map((at) => document.querySelector(at));
+        const fields = [...document.querySelectorAll(`${form} input`)];
+        const found = [];
+        for (const used of [fields.at(-2), fields.at(-1), submit]) {
+          used.focus();
+          for (let up = 0; up < 240; up += 20) {
+            used.scrollIntoView({ block: "end" });
+            panel.scrollTop += up;
+            yaa.use("ui/popup").toast("Something happened in another session.", { label: "Undo" });
+            const toast = document.querySelector(".toasts").getBoundingClientRect(); // which does not move as they rise into it
+            for (const one of [used, submit]) {
+              const { top, bottom } = one.getBoundingClientRect();
+              if (top < Math.min(toast.bottom, panel.getBoundingClientRect().bottom) && bottom > toast.top) found.push(`${up}: ${one.outerHTML.slice(0, 50)}`);
+            }
+            document.querySelector(".toast .square").click();
+          }
+        }
+        yaa.use("ui/popup").toast("Something happened in another session.", { label: "Undo" });
+        return found;
+      }, `${part("keys")} .host-form`);
+      await walk.shot(`2-notice-${width}`);
+      await walk.press("Close", ".toast button");
+      if (covered.length) throw new Error(`${width}: ${covered.join(", ")}`);
+    }
+    await page.setViewport({ width: 1280, height: 800 });
     await walk.press("Make it", `${part("keys")} .host-form button`);
     await page.waitForSelector(`${part("keys")} svg.qr path`);
     link = await page.$eval(await field("keys", "Link that signs"), (el) => el.value);

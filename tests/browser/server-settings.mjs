@@ -193,6 +193,12 @@ await main(async (walk, job) => {
     if (Object.keys(folders).sort().join() !== "closed,others,second,site") throw new Error(Object.keys(folders).join());
     if (JSON.stringify(folders.site.people) !== '["ann","bob"]') throw new Error(JSON.stringify(folders.site));
     await walk.sees(part("folders"), "for ann, bob");
+    // what is wrong with a folder stands in its row, and nowhere else
+    const rows = await page.$$eval(`${part("folders")} .host-rows li`, (all) => all.map((one) => one.innerText));
+    const problems = ["closed", "site"].map((name) => rows.find((one) => one.startsWith(name)).split("\n").at(-1));
+    if (problems.some((words, n) => !words.includes(["could not be applied", "no key is ann, bob's"][n]))) throw new Error(JSON.stringify(rows));
+    const whole = await page.$eval(DIALOG, (el) => el.textContent);
+    if (problems.some((words) => whole.split(words).length !== 2)) throw new Error(`said twice: ${problems}`);
     await walk.sees(part("folders"), "others");
     await walk.clean("the folders");
     await walk.shot("8-folders");

@@ -146,6 +146,7 @@ yaa.define('i18n/server-en', [], () => ({
   'host.agent.anyProvider': 'The default one',
   'host.agent.unreadable': 'Its file is not plain JSON and cannot be shown as fields: saving replaces it.',
   'host.agent.removeHint': 'Its file is deleted. Sessions that use it go on by the copy that they carry.',
+  'host.lead': 'It is used at once, and written into the server’s config.json.',
   'host.keys.lead': 'Each person has a key, and sessions and files of their own. Only the hash of a key is kept.',
   'host.keys.add': 'Make a key',
   'host.keys.none': 'None: only the key that the server made at its first start.',

@@ -146,6 +146,7 @@ yaa.define('i18n/server-zh', [], () => ({
   'host.agent.anyProvider': '默认的',
   'host.agent.unreadable': '它的文件不是普通 JSON，无法显示为字段：保存会替换它。',
   'host.agent.removeHint': '它的文件会被删除。使用它的会话按自带的副本继续。',
+  'host.lead': '立即生效，并写入服务器的 config.json。',
   'host.keys.lead': '每个人有自己的密钥、会话和文件。服务器只保存密钥的哈希。',
   'host.keys.add': '创建密钥',
   'host.keys.none': '没有：只有服务器首次启动时生成的密钥。',

@@ -43,19 +43,19 @@ yaa.define('ui/popup', ['ui/dom', 'ui/i18n', 'io/clipboard'], ({ h, icon, iconBu
     if (shelf.parentElement !== host) host.append(shelf)
     if (!shelf.matches(':popover-open')) shelf.showPopover?.()
     dialog?.addEventListener('close', () => shelf.childElementCount && putShelf(), { once: true })
-    // over what is being written, however tall that is or becomes, and whatever comes or is brought under it
+    // however tall what is below is or becomes
     below?.disconnect()
     below = new ResizeObserver(rise)
     for (const one of document.querySelectorAll('.foot, .feed')) below.observe(one)
     addEventListener('scroll', rise, { capture: true, passive: true })
   }
 
-  /** Stand over the message field, or as much higher as no button of an approval is covered. */
+  /** Stand over the message field, in a dialog at its end, or as much higher as covers no button to answer with and no field in use. */
   function rise() {
-    const foot = /** @type {HTMLElement | null} */ (document.querySelector('.foot'))
-    const base = (foot?.offsetHeight ?? 0) + 8
+    const dialog = shelf.closest('dialog')
+    const base = (dialog ? 0 : document.querySelector('.foot')?.clientHeight ?? 0) + 8
     const { left, right, height } = shelf.getBoundingClientRect()
-    const taken = [...document.querySelectorAll('.ask-actions, .all-bar')].map((one) => one.getBoundingClientRect())
+    const taken = [...document.querySelectorAll(dialog ? '.dialog-foot, .button-row, :focus' : '.ask-actions, .all-bar')].map((one) => one.getBoundingClientRect())
       .filter((one) => one.height && one.left < right && one.right > left)
     const free = (/** @type {number} */ up) => taken.every(({ top, bottom }) => bottom <= innerHeight - up - height || top >= innerHeight - up)
     let up = base

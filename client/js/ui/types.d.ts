@@ -369,7 +369,7 @@ declare global {
       problemLine(): any
       formOf(given: {
         fields: Record<string, TextField>; label: string; save: () => Promise<{ wrong?: Record<string, string | undefined> } | void>
-        paths?: () => Record<string, string[]>; more?: any; buttons?: any[]; cancel?: () => void
+        paths?: () => Record<string, string[]>; more?: any; buttons?: any[]; cancel?: () => void; kept?: string
       }): { el: any; note: any; submit: any }
       row(about: any[], buttons: any[], below?: any): any
       badge(words: string, look?: string): any

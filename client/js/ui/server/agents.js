@@ -74,7 +74,7 @@ yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/serve
     /** Of the file that is edited; another one would be put over what was changed elsewhere. */
     let revision = file?.name === name && !file.built_in ? file.revision : undefined
     const form = formOf({
-      fields: { named, about, prompt, tools, provider, model }, label: t('host.save'), cancel: close,
+      fields: { named, about, prompt, tools, provider, model }, label: t('host.save'), cancel: close, kept: '',
       more: h('div.stack', null, h('details.connect-more', { open: Object.keys(others).length > 0 }, h('summary', null, t('host.more')), json.el), broken),
       paths: () => ({ about: ['agent', 'description'], prompt: ['agent', 'systemPrompt'], tools: ['agent', 'tools'], provider: ['agent', 'provider'], model: ['agent', 'model'] }),
       save: async () => {

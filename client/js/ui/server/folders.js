@@ -1,7 +1,7 @@
 // Folders of the server's machine that a session may work in.
 
-yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], (
-  { h, icon, fill }, { t }, { context }, { openDialog }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
+yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], (
+  { h, icon, fill }, { t }, { openDialog }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
 ) => {
   const MODES = ['read', 'write', 'overlay']
   const PATH = ['server', 'folders']
@@ -95,10 +95,11 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
     return h('div', null, look, list)
   }
 
-  /** Why sessions cannot work in it now. @param {string} name */
-  function reasonOf(name) {
-    const { reason } = context().app.server.info()?.folders?.find((/** @type {any} */ one) => one.name === name) ?? {}
-    return reason ? h('p.problem', null, reason) : null
+  /** Why sessions cannot work in it now, and for whom there is no key. @param {any} settings @param {string} name */
+  function problemsOf(settings, name) {
+    const place = `server.folders.${name}`
+    const lines = (settings.problems?.folders ?? []).filter((/** @type {string} */ line) => line.startsWith(`${place} (`) || line.startsWith(`${place}.`))
+    return lines.map((/** @type {string} */ line) => h('p.problem', null, line.slice(line.indexOf(': ', place.length) + 2)))
   }
 
   /** @param {any} store */
@@ -109,7 +110,7 @@ yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/
       rows: (settings) => Object.entries(foldersOf(settings)).map(([name, entry]) => row(
         [h('b', null, name), ' ', badge(t(`host.folder.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, entry.people ? [' ', badge(t('host.folder.for', { names: namesOf(entry) }))] : null, h('p.hint.mono', null, entry.path)],
         [small(t('host.edit'), name, () => part.open(name)),
-          small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')], reasonOf(name),
+          small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')], problemsOf(settings, name),
       )),
     })
     return part

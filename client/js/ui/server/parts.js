@@ -103,12 +103,12 @@ yaa.define('ui/server/parts', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'core/se
   /**
    * A form whose refusals stand at their fields; what was typed stays until the server has taken it.
    * @param {{fields: Record<string, TextField>, label: string, save: () => Promise<{wrong?: Record<string, string | undefined>} | void>, paths?: () => Record<string, string[]>,
-   *   more?: any, buttons?: any[], cancel?: () => void}} given `wrong`: the server need not be asked
+   *   more?: any, buttons?: any[], cancel?: () => void, kept?: string}} given `wrong`: the server need not be asked; `kept`: where to
    */
-  function formOf({ fields, label, save, paths = () => ({}), more, buttons = [], cancel }) {
+  function formOf({ fields, label, save, paths = () => ({}), more, buttons = [], cancel, kept = t('host.lead') }) {
     const note = problemLine()
     const submit = h('button.button.primary', { type: 'submit' }, label)
-    const el = h('form.host-form', { onsubmit }, Object.values(fields).map((field) => field.el), more, note,
+    const el = h('form.host-form', { onsubmit }, Object.values(fields).map((field) => field.el), more, kept ? h('p.hint', null, kept) : null, note,
       h('div.button-row', null, submit, buttons, cancel ? button(t('host.cancel'), cancel) : null))
     el.noValidate = true
 

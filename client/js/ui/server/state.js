@@ -2,13 +2,13 @@
 // and its last runs.
 
 yaa.define('ui/server/state', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'core/usage'], ({ h, fill, text, icon }, { t, count, duration, moment, language }, { problemLine, attempt }, { money }) => {
-  /** What stops the page from changing anything, or waits for a start. @param {string} [about] part of the server; without it all is said */
+  /** What stops the page from changing anything, or waits for a start. @param {string} [about] part of the server; without it all is said but what stands in a folder's row */
   function notices(about) {
     const el = h('div.stack', { role: 'status' })
 
     /** @param {any} settings */
     function update({ writable, why, opens_host: opensHost, reload = {}, fixed = [], problems = {} }) {
-      const wrong = Object.entries(problems).flatMap(([part, lines]) => (about && about !== part ? [] : lines.map((/** @type {string} */ line) => `${part}: ${line}`)))
+      const wrong = Object.entries(problems).flatMap(([part, lines]) => ((about ? about !== part : part === 'folders') ? [] : lines.map((/** @type {string} */ line) => `${part}: ${line}`)))
       fill(el,
         writable === false ? h('p.problem', null, t('host.readOnly'), ' ', why ?? '') : null,
         reload.state === 'failed' ? h('p.problem', null, t('host.reload.failed', { detail: [reload.detail ?? []].flat().join(' · ') })) : null,
