@@ -99,8 +99,7 @@ yaa.define('css/cards', ['ui/dom'], ({ css }) => css`
   .part-head .button { margin-inline-start: auto; }
   .part p { font-size: var(--t3); overflow-wrap: anywhere; white-space: pre-wrap; }
 
-  .call-edits { display: flex; flex-wrap: wrap; gap: var(--s1); align-items: center; padding: var(--s1) var(--s2); border-block-start: 1px solid var(--line); }
-  .call-edits .button.square { margin-inline-start: auto; }
+  .call-edits { display: flex; justify-content: flex-end; padding: var(--s1) var(--s2); border-block-start: 1px solid var(--line); }
 
   /* arguments as a list of names and values: what a person has to judge before allowing */
   .args {

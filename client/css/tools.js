@@ -3,8 +3,6 @@
 yaa.define('css/tools', ['ui/dom'], ({ css }) => css`
 @layer cards {
   .tool-parts, .picture { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); }
-  .tool-foot { display: flex; justify-content: flex-end; margin-block: calc(-1 * var(--s1)); }
-  .tool-foot .button { font-size: var(--t1); min-block-size: 1.5rem; }
   .part-head { min-inline-size: 0; }
   .part-head > .path, .part-head > .button { flex: none; }
   .part-head > .path { flex: 0 1 auto; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }

@@ -25,7 +25,8 @@ await main(async (walk, job) => {
 
   await walk.step("another result, and the answer to it", async () => {
     await openCard(walk);
-    await walk.press("Edit result", ".call-edits button");
+    await walk.press("More", ".call-edits button");
+    await walk.press("Edit result", ".menu button");
     await page.waitForSelector("dialog[open] textarea");
     await walk.write("dialog[open] textarea", '{"result": 43}');
     await walk.shot("1-edit-result");
@@ -66,7 +67,8 @@ await main(async (walk, job) => {
 
   await walk.step("other arguments run anew", async () => {
     await openCard(walk);
-    await walk.press("Edit arguments", ".call-edits button");
+    await walk.press("More", ".call-edits button");
+    await walk.press("Edit arguments", ".menu button");
     await page.waitForSelector("dialog[open] input:not([type=checkbox], [type=file])");
     await walk.write("dialog[open] input:not([type=checkbox], [type=file])", "6*8");
     await walk.shot("4-edit-arguments");
@@ -179,7 +181,8 @@ await main(async (walk, job) => {
   await walk.step("nor are arguments in their dialog", async () => {
     const field = "dialog[open] input:not([type=checkbox], [type=file])";
     await openCard(walk);
-    await walk.press("Edit arguments", ".call-edits button");
+    await walk.press("More", ".call-edits button");
+    await walk.press("Edit arguments", ".menu button");
     await page.waitForSelector(field);
     await walk.write(field, "9*9");
     await page.evaluate(() => { yaa.use("ui/commands").context().actions.send("bench tokens=4000 delay_us=20000"); });

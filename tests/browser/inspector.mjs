@@ -53,9 +53,16 @@ await main(async (walk, job) => {
     await walk.shot("1-tools");
   });
 
-  await walk.step("the JSON of a call is one press away", async () => {
-    await walk.press("Show as JSON", ".tool-foot button");
-    await page.waitForSelector(".tool-foot button[aria-pressed=true]");
+  await walk.step("the JSON of a call is in its menu", async () => {
+    const card = await page.$eval(".card.tool:has(.tool-parts > .picture) .call-edits button", (el) => (el.closest(".card").id = "looked-at"));
+    const looks = async (words) => {
+      await walk.press("More", `#${card} .call-edits button`);
+      await walk.press(words, ".menu button");
+    };
+    await looks("Show as JSON");
+    await page.waitForFunction((id) => !document.querySelector(`#${id} .tool-parts > .picture`), {}, card);
+    await looks("Show as picture");
+    await page.waitForSelector(`#${card} .tool-parts > .picture`);
   });
 
   await walk.step("marks of compactions", async () => {

@@ -93,7 +93,8 @@ await main(async (walk, job) => {
     await answered(walk, 4);
     await page.click(".card.tool summary");
     await walk.sees(".tool-body", "Result"); // what is in the card comes later, and moves the buttons under it
-    await walk.press("Edit result", ".call-edits button");
+    await walk.press("More", ".call-edits button");
+    await walk.press("Edit result", ".menu button");
     await page.waitForSelector(`${DIALOG} textarea`);
     await walk.fill(`${DIALOG} textarea`, '{"now": "the year 3000"}');
     await walk.press("Save", `${DIALOG} button`);

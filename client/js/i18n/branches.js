@@ -4,6 +4,8 @@ yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
   const en = {
     'branch.busy': 'A run is writing this session. Stop it, or wait until it ends.',
     'branch.files': 'Going on from here puts the files back as they were at this point; later states stay in the other branch.',
+    'branch.editResult': 'Edit result',
+    'branch.rerun': 'Run again',
     'branch.words': 'Edited message',
     'branch.send': 'Send',
     'branch.save': 'Save',
@@ -43,6 +45,8 @@ yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
   const zh = {
     'branch.busy': '会话正在运行。请先停止，或等它结束。',
     'branch.files': '从这里继续时，文件会恢复到当时的状态；之后的状态保留在另一个分支。',
+    'branch.editResult': '修改结果',
+    'branch.rerun': '再次运行',
     'branch.words': '修改后的消息',
     'branch.send': '发送',
     'branch.save': '保存',

@@ -95,8 +95,6 @@ yaa.define('i18n/en', [], () => {
     'branch.previous': 'Previous branch',
     'branch.next': 'Next branch',
     'branch.which': 'Branch {n} of {total}',
-    'branch.editResult': 'Edit result',
-    'branch.rerun': 'Run again',
     'branch.ghost': 'Set aside',
     'branch.edits': '{n, plural, one {# edit} other {# edits}}',
     'branch.and': ', ',

@@ -95,8 +95,6 @@ yaa.define('i18n/zh', [], () => {
     'branch.previous': '上一个分支',
     'branch.next': '下一个分支',
     'branch.which': '第 {n} 个分支，共 {total} 个',
-    'branch.editResult': '修改结果',
-    'branch.rerun': '再次运行',
     'branch.ghost': '已搁置',
     'branch.edits': '{n, plural, other {# 处修改}}',
     'branch.and': '，',

@@ -207,7 +207,7 @@ yaa.define('ui/branch-actions', [
       edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, read, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
-      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, [...spoken(shown), ...entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))]),
+      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown, /** @type {any} */ item, /** @type {any[]} */ looks = []) => openMenu(anchor, [...looks, ...ofCall(actions, item), ...spoken(shown), ...entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))]),
       ...limits.limitActions(app, actions),
     }
   }
@@ -229,6 +229,16 @@ yaa.define('ui/branch-actions', [
       one('branch.forkOut', 'plus', 'forkOut'),
       one('branch.tree', 'tree', 'tree'),
       ...(siblings.has(message.id) ? [one('branch.remove', 'trash', 'remove', true)] : []),
+    ]
+  }
+
+  /** What can be done with a call, in the same menu. @param {import('./types').Actions} actions @param {any} [item] a call as its card shows it */
+  function ofCall(actions, item) {
+    if (!item) return []
+    const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name) => ({ label: t(key), icon: sign, action: () => { actions.branch(name, item.call.id) } })
+    return [
+      ...(item.of.message.open ? [] : [one('ask.edit', 'pencil', 'editArguments')]),
+      ...(item.result ? [one('branch.editResult', 'pencil', 'editResult'), one('branch.rerun', 'retry', 'rerun')] : []),
     ]
   }
 

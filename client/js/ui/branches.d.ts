@@ -6,7 +6,7 @@ declare global {
     'ui/message-actions': {
       actionBar(actions: import('./types').Actions, words: (message: Message) => string): import('./types').View
       isMarked(shown: any): boolean
-      callEdits(actions: import('./types').Actions): import('./types').View
+      callEdits(actions: import('./types').Actions, looks: () => import('./types').MenuEntry[]): import('./types').View
       setAsideView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
     }
     'i18n/limits': { en: Record<string, string>; zh: Record<string, string> }

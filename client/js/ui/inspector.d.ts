@@ -28,7 +28,7 @@ declare global {
       removeUnused(here: Set<string>): Promise<void>
       clear(): Promise<void>
     }
-    'ui/tools/card-body': { toolBody(body: any): { update(item: any): void; destroy(): void }; previewOf(name: string, args: any, app?: import('./types').App, of?: Session): Promise<any> }
+    'ui/tools/card-body': { toolBody(body: any): { update(item: any): void; destroy(): void; looks(): import('./types').MenuEntry[] }; previewOf(name: string, args: any, app?: import('./types').App, of?: Session): Promise<any> }
   }
 }
 export {}

@@ -121,24 +121,16 @@ yaa.define('ui/message-actions', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/render-vi
     return { el, update }
   }
 
-  /** The last row of an opened call. @param {import('./types').Actions} actions */
-  function callEdits(actions) {
+  /** The end of an opened call. @param {import('./types').Actions} actions @param {() => import('./types').MenuEntry[]} looks how it can be shown */
+  function callEdits(actions, looks) {
     /** @type {any} */ let shown = null
-    const one = (/** @type {string} */ key, /** @type {string} */ name) => (
-      h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch(name, shown.call.id) }, icon('pencil'), t(key))
-    )
-    const args = one('ask.edit', 'editArguments')
-    const result = one('branch.editResult', 'editResult')
-    const again = h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch('rerun', shown.call.id) }, icon('retry'), t('branch.rerun'))
-    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown.of) })
-    const el = h('div.call-edits', { hidden: true }, args, result, again, more)
+    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown.of, shown, looks()) })
+    const el = h('div.call-edits', { hidden: true }, more)
 
     /** @param {any} next a call, and `of`: the article it is in */
     function update(next) {
       shown = next
-      el.hidden = false // before that there is nothing to press them for
-      result.hidden = again.hidden = !next.result
-      args.hidden = Boolean(next.of.message.open)
+      el.hidden = false // before that there is nothing to press it for
     }
 
     return { el, update }

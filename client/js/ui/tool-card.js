@@ -36,7 +36,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
     const parts = bodyOf(body)
     const drawFiles = filesUnder(details, 'result-files', (module) => module.resultFilesView(actions.file))
     const drawMedia = filesUnder(details, 'result-media', (module) => module.resultMediaView())
-    const edits = callEdits(actions)
+    const edits = callEdits(actions, parts.looks)
     const edited = h('span.edited', { hidden: true }, icon('pencil'), t('branch.edited'))
     state.before(edited)
     details.append(edits.el)
@@ -171,7 +171,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
    * @param {any} body
    */
   function bodyOf(body) {
-    /** @type {{update: (item: any) => void, destroy: () => void} | null} */ let made = null
+    /** @type {{update: (item: any) => void, destroy: () => void, looks?: () => any[]} | null} */ let made = null
     /** @type {any} */ let item = null
     let gone = false
     const make = async () => {
@@ -192,7 +192,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
       gone = true
       made?.destroy()
     }
-    return { update, destroy }
+    return { update, destroy, looks: () => made?.looks?.() ?? [] }
   }
 
   /**

@@ -1,11 +1,11 @@
 // The inside of a tool card: the picture that suits the call, what went wrong, its log. A tool with
-// no picture of its own shows its arguments and its result as they are, and every other can: the JSON is one press away.
+// no picture of its own shows its arguments and its result as they are, and every other can, by its menu.
 
 yaa.define('ui/tools/card-body', [
   'ui/dom', 'ui/tools/i18n', 'ui/interrupt-cards', 'core/tool-call-kind', 'ui/tools/parts', 'ui/tools/shell', 'ui/tools/diff', 'ui/tools/lists', 'ui/tools/file',
   'css/tools',
 ], (dom, { t }, cards, toolCalls, parts, { shellView }, { diffView }, lists, files) => {
-  const { h, fill, attr, text } = dom
+  const { h, fill } = dom
   const { part, notice, textPart } = parts
   /** @type {Partial<Record<ToolKind, () => ToolPicture>>} */
   const PICTURES = {
@@ -15,17 +15,16 @@ yaa.define('ui/tools/card-body', [
   /** Limits with words of their own; others are shown by name. */
   const LIMITS = new Set(['wall_s', 'cpu_s', 'memory_mb', 'file_mb', 'output_kb', 'processes', 'open_files', 'disk_mb'])
 
-  /** @param {any} body the element to fill @returns {{update: (item: any) => void, destroy: () => void}} */
+  /** @param {any} body the element to fill @returns {{update: (item: any) => void, destroy: () => void, looks: () => import('../types').MenuEntry[]}} */
   function toolBody(body) {
     const holder = h('div.tool-parts')
-    const switcher = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', hidden: true, onclick: toggle },
-      t('tool.asJson'))
-    body.append(holder, h('div.tool-foot', null, switcher))
+    body.append(holder)
     /** @type {ToolPicture | null} */ let picture = null
     /** @type {ToolKind} */ let kind = 'generic'
     /** @type {Map<string, any>} */ const shown = new Map()
     /** @type {any} */ let item = null
     let raw = false
+    let isPlain = true
 
     /** @param {any} next */
     function update(next) {
@@ -37,7 +36,7 @@ yaa.define('ui/tools/card-body', [
       const value = raw ? whole : toolCalls.shownResult(result)
       const failed = Boolean(envelope?.error) || Boolean(result?.is_error)
       choose(raw ? 'generic' : toolCalls.kindOf({ name: call.function.name, args, result: failed ? undefined : value }))
-      switcher.parentElement.hidden = switcher.hidden = !raw && kind === 'generic' && value === whole
+      isPlain = !raw && kind === 'generic' && value === whole
       const covers = new Set(picture?.covers ?? [])
       picture?.update({ name: call.function.name, args, result: value, live: output, done: Boolean(result) && !failed })
       put('breach', breachText(envelope), breachPart)
@@ -84,13 +83,13 @@ yaa.define('ui/tools/card-body', [
 
     function toggle() {
       raw = !raw
-      attr(switcher, 'aria-pressed', raw)
-      text(switcher, t(raw ? 'tool.asPicture' : 'tool.asJson'))
       update(item)
     }
 
     const destroy = () => [picture, ...shown.values()].forEach((view) => view?.destroy?.())
-    return { update, destroy }
+    /** For the menu of the call. */
+    const looks = () => (isPlain ? [] : [{ label: t(raw ? 'tool.asPicture' : 'tool.asJson'), icon: 'page', action: toggle }])
+    return { update, destroy, looks }
   }
 
   // -- what can be missing --
