@@ -63,9 +63,8 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
 with 0 when every tool of the file can be used, `tools install` when all packages are installed,
-`skills` when every skill can be used, `doctor` when nothing is missing, `link` when a server runs
-with this home folder, else with 1. A server exits with 2 when its configuration cannot be used,
-with 1 when its address cannot now."""
+`skills` when every skill can be used, `link` when a server runs with this home folder, else with 1.
+A server exits with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
 OPEN = "open the page in a browser (the default at a terminal with a display)"
@@ -252,7 +251,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("link", parents=[common], help="print a link that signs a browser in")
-    commands.add_parser("doctor", parents=[common], help="say what works and what is missing")
     kept = commands.add_parser("kept", parents=[common], help="say what is kept of sessions")
     kept.add_argument("--clean", action="store_true", help="remove what has expired")
     kept.add_argument("--days", metavar="N", type=int, help="instead of server.keep_days")
@@ -313,7 +311,7 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
 def _add_owner_parts(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], common: argparse.ArgumentParser
 ) -> None:
-    """Add the commands `tools`, `skills` and `mcp`."""
+    """Add the commands `tools`, `skills` and `mcp`, and those of extensions."""
     tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
     actions = tools.add_subparsers(dest="action", metavar="ACTION", required=True)
     one = actions.add_parser("check", parents=[common], help="say what a model will see of a file")
@@ -328,6 +326,8 @@ def _add_owner_parts(
     mcp = commands.add_parser("mcp", parents=[common], help="sign in at MCP servers")
     mcp.add_argument("action", choices=["login", "logout", "list"])
     mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
+    for _, each in extensions.commands().values():
+        commands.add_parser(each.name, parents=[common], help=each.about)
 
 
 def _current_folder(options: argparse.Namespace) -> dict[str, dict[str, str]] | None:

@@ -35,7 +35,6 @@ from .api.settings_runs import SettingsRuns
 from .api.sign_in import SignInLinks
 from .api.skills import SkillTexts
 from .api.static import Files
-from .api.transcriptions import Transcriptions, transcription_info
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
@@ -143,7 +142,7 @@ class App:
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
-        self.parts = make_parts(Host(config), self.process)
+        self.parts = make_parts(Host(config, self.client, self.models, self.ceilings), self.process)
         self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
 
     def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:
@@ -319,7 +318,9 @@ class App:
 
     def facts(self, owner: str) -> dict[str, Any]:
         """Return what `/info` says to a key of this owner, except for the configuration."""
+        added = [fact for each in self.parts.values() for fact in each.info(owner).items()]
         return {
+            **dict(added),
             "limits": dict(self.ceilings.of(owner)),
             "agents": self.agents.info(owner),
             "agent_problems": self.agent_problems(owner),
@@ -328,7 +329,6 @@ class App:
             "skills": self.toolbox.skills.info(owner),
             "models": self.models.catalog(),
             "search": self.search.info(),
-            "transcription": transcription_info(self.models.transcriber(), self.ceilings, owner),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "permission_modes": self.toolbox.permissions.info(),
@@ -371,9 +371,8 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox.workspaces, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
-    spoken = Transcriptions(app.models.transcriber, app.ceilings)
     parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock
-    services = Services(runs, *parts, spoken.post)
+    services = Services(runs, *parts)
     repeatable = repeats.of_process.wrap
     table = {
         ("GET", "/"): Route(files.get, open=True),
@@ -391,7 +390,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         **repeatable(SignIns(app.toolbox.accounts).routes()),
         **repeatable(SignInLinks(app.config.home, keys).routes()),
         **SkillTexts(app.toolbox.skills).routes(),
-        **spoken.routes(),
     }
     if live is not None:
         running = SettingsRuns(app.agent, app.accounts.requests)

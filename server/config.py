@@ -157,7 +157,7 @@ def load(
     `foreign`: variables of these lie under the YAA_* ones. `given`: what the file would hold,
     checked in place of what it holds. Raises ConfigError.
     """
-    merged = _read(shipped_path("config.default.json"))
+    merged = defaults()
     kind = schema.kind_of(merged)
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
@@ -189,6 +189,14 @@ def load(
     fixed = (key for source, layer in layers.items() if source != str(file) for key in _keys(layer))
     shown = tuple(dict.fromkeys(fixed))
     return Config(merged["server"], merged["session"], home, sources, tuple(remarks), shown)
+
+
+def defaults() -> dict[str, Any]:
+    """Return all defaults: config.default.json, and those of the extensions that are there."""
+    declared = extensions.config_keys().items()
+    added = _from_flags({key: about.default for key, about in declared})
+    merged: dict[str, Any] = merge(_read(shipped_path("config.default.json")), added)
+    return merged
 
 
 def _check_writers(home: Path, file: Path) -> None:

@@ -9,6 +9,7 @@ Problem          status  raised by
 
 from __future__ import annotations
 
+from . import extensions
 from .lib.problem import CODES, Problem, disk_problem, refuse, translate_problems
 
 __all__ = ["CODES", "Problem", "disk_problem", "refuse", "translate_problems"]
@@ -39,8 +40,8 @@ CODES.update(
         "sign_in_failed": (422, "The sign-in at another server did not work"),
         "provider_unknown": (422, "The provider or model is not known here"),
         "provider_not_allowed": (422, "This server does not call that provider"),
-        "transcription_failed": (502, "A provider did not turn speech into text"),
         "mcp_failed": (502, "An MCP server did not do what it was asked"),
         "sandbox_unavailable": (503, "This server cannot run tools safely"),
+        **extensions.errors(),
     }
 )

@@ -14,7 +14,7 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agent.run_parts import MakePart
 from server.agent.run_records import RunRecords, StopSignals
-from server.config import Config
+from server.config import Config, defaults
 from server.errors import Problem
 from server.json_types import Event, Session, ToolResult
 from server.lib.strict_json import canonical
@@ -30,7 +30,7 @@ from server.workspace.errors import WorkspaceError
 Script = Callable[[list[dict[str, Any]]], list[Event]]
 
 NOWHERE = Path("/dev/null/home")  # a home folder that nobody, root included, can make
-DEFAULTS = json.loads((Path(__file__).parent.parent / "config.default.json").read_text())
+DEFAULTS = defaults()
 
 
 class Ids:

@@ -17,6 +17,7 @@ from server.session.config_schema import CONFIG
 from server.session.limits import MOST
 from server.session.schema import check
 
+from .extensions import passed_on
 from .protocols import samples
 
 Json = dict[str, Any]
@@ -458,9 +459,8 @@ def small() -> set[str]:
         "/files",
         "/session/stop",
         "/objects/missing",
-        "/transcriptions",
     }
-    own |= files | offers | settings
+    own |= files | offers | settings | passed_on()
     return own.union(*(each.SMALL for each in samples()))
 
 

@@ -29,6 +29,7 @@ from server.telemetry import log
 
 from . import fakes
 from .api import fakes as wire
+from .extensions import passed_on
 from .protocols import samples
 from .tooling import patience
 from .tooling.api import Api
@@ -442,7 +443,8 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         """What runs something tells its repetition in its own way; the others look or compute."""
         others = {
             *("/", "/session", "/session/events", "/session/stop", "/files"),
-            *("/mcp/resource", "/mcp/prompt", "/mcp/complete", "/transcriptions"),
+            *("/mcp/resource", "/mcp/prompt", "/mcp/complete"),
+            *passed_on(),
         }
         with tempfile.TemporaryDirectory() as folder:
             app = App(load(Path(folder) / "home", None, {}, {"server.discover": False}), {})

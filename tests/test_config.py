@@ -15,7 +15,7 @@ from typing import Any
 from server import config
 from server.config import ConfigError
 
-DEFAULTS = json.loads(config.shipped_path("config.default.json").read_text())
+DEFAULTS = config.defaults()
 ONE, TWO = "one-key-of-sixteen", "two-keys-of-sixteen"
 HASHED_ONE = "blake2b:" + hashlib.blake2b(ONE.encode()).hexdigest().upper()
 S1, S2 = "s1" * 8, "s2" * 8

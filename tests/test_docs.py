@@ -25,12 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import server
-from server import errors
+from server import errors, extensions
 from server.agent import call_runner, home, hooks, observer, run_skills, run_workspace
 from server.agents.registry import AgentRegistry
-from server.config import SHORT_NAMES, Config
+from server.config import SHORT_NAMES, Config, defaults
 from server.context import compact
-from server.extensions import present
 from server.lib import strict_json
 from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
@@ -73,8 +72,8 @@ class Reference(unittest.TestCase):
         self.assertEqual(twice, [], f"two rows each in {place}")
 
     def test_configuration(self) -> None:
-        default = json.loads((ROOT / "config.default.json").read_text())
-        self.assert_rows("config.md", "Key", set(leaves(default)))
+        default = set(leaves(defaults())) - {*extensions.config_keys()}
+        self.assert_rows("config.md", "Key", default)
         self.assert_rows("config.md", "Variable", {*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"})
 
     def test_names_of_others_lead_to_settings(self) -> None:
@@ -131,7 +130,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("traces.md", "Span", kinds)
 
     def test_errors(self) -> None:
-        self.assert_rows("errors.md", "Code", set(errors.CODES))
+        self.assert_rows("errors.md", "Code", errors.CODES.keys() - extensions.errors().keys())
 
     def test_events(self) -> None:
         names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS, events.PLAN}
@@ -171,7 +170,7 @@ class Reference(unittest.TestCase):
         pages["http.md"] += ["api/mcp", "api/mcp_sign_in", "api/settings", "api/settings_trials"]
         pages["http.md"] += ["api/settings_keys", "api/settings_agents", "api/settings_runs"]
         pages["http.md"] += ["api/settings_folders"]
-        pages["http.md"] += ["api/transcriptions", "api/sign_in"]
+        pages["http.md"].append("api/sign_in")
         pages |= {f"protocol-{name}.md": [f"protocols/{name}/routes"] for name in protocols}
         self.assertGreater(len(pages), 1)
         for page, files in pages.items():
@@ -181,12 +180,17 @@ class Reference(unittest.TestCase):
 
     def test_extensions(self) -> None:
         """Each has a page of its own, which goes with its folder."""
-        for name in present():
+        for name, each in extensions.present().items():
             with self.subTest(name):
                 files = (ROOT / "server" / "extensions" / name).rglob("*.py")
                 paths = [path.relative_to(ROOT).as_posix() for path in files]
                 routes = {route for path in paths for route in method_and_path(path)}
-                self.assert_rows(f"extension-{name}.md", "Route", routes)
+                keys = {key.replace("*", "<name>") for key in each.config_keys}
+                rows = {"Route": routes, "Key": keys, "Code": set(each.errors)}
+                rows["Command"] = {command.name for command in each.commands}
+                page = self.page(f"extension-{name}.md")
+                for head, names in rows.items():
+                    self.assertEqual(sorted(first_column(page, head)), sorted(names), head)
 
     def test_fields_of_openai_and_what_becomes_of_them(self) -> None:
         page = (REFERENCE / "protocol-openai.md").read_text()
@@ -209,7 +213,8 @@ class Reference(unittest.TestCase):
         self.assert_rows("tools.md", "Tool", names)
 
     def test_providers(self) -> None:
-        self.assert_rows("providers.md", "Provider key", set(kinds.PROVIDER))
+        names = kinds.PROVIDER.keys() - kinds.OF_EXTENSIONS.keys()
+        self.assert_rows("providers.md", "Provider key", names)
         self.assert_rows("providers.md", "API", set(API_PATHS))
         self.assert_rows("providers.md", "Preset", set(vendors.PRESETS))
         every = {each.name for each in dataclasses.fields(vendors.Preset)}

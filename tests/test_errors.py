@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 
+from server import extensions
 from server.errors import CODES, Problem, translate_problems
 
 
@@ -17,12 +18,11 @@ class Problems(unittest.TestCase):
             "overloaded",
             "http_version",
             "mcp_failed",  # of another server
-            "transcription_failed",  # as well
             "sandbox_unavailable",
         }
         for code, (status, title) in CODES.items():
             with self.subTest(code):
-                self.assertEqual(status >= 500, code in ours)
+                self.assertEqual(status >= 500, code in ours | {*extensions.errors()})
                 self.assertTrue(title)
 
     def test_body_has_both_faces(self) -> None:

@@ -10,6 +10,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server import extensions
+
 from .tooling import forks, turns
 from .tooling.api import Api
 from .tooling.child import Child
@@ -24,7 +26,7 @@ NEW = [sys.executable, "-W", "error", "-u", "-P", "-m", "server"]  # starts an i
 # Every command that ends by itself. {} is a folder that belongs to whoever starts it.
 COMMANDS = (
     ("--check",),
-    ("doctor",),
+    *((name,) for name in extensions.commands()),
     ("kept",),
     ("objects",),
     ("run", "--say", "calc 6*7", "--text"),

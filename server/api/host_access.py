@@ -18,7 +18,7 @@ from ..lib.http.client import is_public
 from ..lib.http.parser import is_loopback
 from ..lib.json_schema.field_types import Kind, object_of
 from ..lib.strict_json import pointer
-from ..settings.schema import MODULES, OPENS, PROVIDER, REST
+from ..settings.schema import MODULES, OF_EXTENSIONS, OPENS, PROVIDER, REST
 from ..settings.secret_values import HOLDERS, secrets_in, secrets_in_arguments
 from ..tools.decorators import ToolError
 from ..tools.mcp.entry import ENTRY, normalize_entry
@@ -54,13 +54,14 @@ _MCP = _of(
     ("url",),
     oauth=_OAUTH,
 )
+_DECLARED = _of(name for name, kind in OF_EXTENSIONS.items() if OPENS not in kind.schema)
 # Of the half `server`. What is not here opens the machine, also what is added later.
 NETWORK = _of(
     (
         *("api_keys", "home_key", "default_provider", "discover", "keep_days", "limits"),
         *("offline_page", "port", "workers", "workspace"),
     ),
-    providers={EACH: {**_MODEL, "transcription": True, "models": {EACH: _MODEL}}},
+    providers={EACH: {**_MODEL, **_DECLARED, "models": {EACH: _MODEL}}},
     mcpServers={EACH: _MCP},
     rest={EACH: _of(("headers", "query", "timeout_s", "max_kb", "operations"))},
     search=_of(("provider", "api_key", "allow", "deny", "max_searches")),

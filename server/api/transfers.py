@@ -49,7 +49,7 @@ _REFUSALS = {
     "busy": ("workspace_busy", "ask again when its call or operation is over"),
     "failed": ("file_unusable", ""),
     "timeout": ("overloaded", "ask for fewer or smaller files"),
-    "unavailable": ("sandbox_unavailable", f"the owner can run: {COMMAND} doctor"),
+    "unavailable": ("sandbox_unavailable", f"the owner can run: {COMMAND} --check"),
 }
 _AGAIN = {"busy": {"Retry-After": "2"}}
 

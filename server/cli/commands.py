@@ -1,4 +1,4 @@
-"""The commands besides serving: --check, run, chat, doctor, link, kept, pack, tools check, skills.
+"""The commands besides serving: --check, run, chat, link, kept, pack, tools check, skills.
 
 `__main__` imports this module only for these commands, since it imports the agent at once. Each
 command is a function that returns the exit code.
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from .. import VERSION
+from .. import VERSION, extensions
 from ..api.auth import keys_of, owner_of
 from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
@@ -35,7 +35,7 @@ from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace
 from ..workspace.places import STORE
-from . import chat_store, doctor, mcp_login, session_files
+from . import chat_store, mcp_login, session_files
 from .bundle import pack
 from .console import (
     BAD_INPUT,
@@ -105,8 +105,6 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return 0
         case "objects":
             return _objects(config, options)
-        case "doctor":
-            return run(_doctor(config, env))
         case "mcp":
             return run(mcp_login.perform(config, env, options))
         case "tools" if options.action == "install":
@@ -115,6 +113,8 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _check_tools(config, env, options)
         case "skills":
             return _show_skills(config, options)
+        case str() as name:
+            return extensions.perform(name, config.server["extensions"], config, env, options)
         case _:
             return run(_check(config, env))
 
@@ -187,15 +187,6 @@ def _objects(config: Config, options: argparse.Namespace) -> int:
         size = f"{found['objects']:>7} objects {found['bytes'] / MB:>10.1f} MB"
         print(f"  {who:<24}{size}   {said}, {freed / MB:.1f} MB")
     return 0
-
-
-async def _doctor(config: Config, env: Mapping[str, str]) -> int:
-    log.setup("error")
-    certificate(config)
-    async with App(config, env) as app:
-        findings = doctor.check_all(app)
-    print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
-    return FAILED if any(found.mark == doctor.MISSING for found in findings) else 0
 
 
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:

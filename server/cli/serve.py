@@ -540,7 +540,7 @@ def limits_that_fit(limits: Mapping[str, Any]) -> dict[str, Any]:
         return dict(limits)
     most = connections_that_fit(limits, files)
     if most < wanted:
-        text = "at most %d files may be open, so max_connections is %d instead of %d (see doctor)"
+        text = "at most %d files may be open, so max_connections is %d instead of %d"
         _log.warning(text, files, most, wanted)
     return {**limits, "max_connections": most}
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from .declaration import Extension, ProcessPart
+from .declaration import Command, ConfigKey, Extension, ProcessPart
 
 ALL = "*"  # in `server.extensions`: every one that is there
+NOT_NAMED = 2  # exit code of a command of an extension that `server.extensions` leaves out
 
 
 @cache
@@ -42,6 +44,33 @@ def select(names: Collection[str]) -> dict[str, Extension]:
     for name in wanted:
         wanted += (other for other in known[name].requires if other not in wanted)
     return {name: each for name, each in known.items() if name in wanted}
+
+
+def config_keys() -> dict[str, ConfigKey]:
+    """Return the keys of the configuration that those which are there declare."""
+    return {key: about for each in present().values() for key, about in each.config_keys.items()}
+
+
+def errors() -> dict[str, tuple[int, str]]:
+    """Return the codes of Problems that those which are there declare."""
+    return {code: about for each in present().values() for code, about in each.errors.items()}
+
+
+def commands() -> dict[str, tuple[str, Command]]:
+    """Return command -> (extension, Command), of those which are there."""
+    pairs = ((name, command) for name, each in present().items() for command in each.commands)
+    return {command.name: (name, command) for name, command in pairs}
+
+
+def perform(command: str, names: Collection[str], *arguments: Any) -> int:
+    """Perform a command of an extension; return its exit code. `names`: `server.extensions`."""
+    name, about = commands()[command]
+    if name not in select(names):
+        text = f"yaa: {command} needs the extension {name}, which server.extensions leaves out"
+        print(text, file=sys.stderr)
+        return NOT_NAMED
+    code: int = load(name, about.perform)(*arguments)
+    return code
 
 
 def load(name: str, place: str) -> Any:

@@ -13,7 +13,11 @@ Nothing of the kernel imports an extension: its folder can be deleted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..lib.json_schema.field_types import Kind
 
 
 class ProcessPart:
@@ -29,16 +33,46 @@ class ProcessPart:
         """Take note that `by` connections were opened, or closed if it is negative."""
 
 
+class ConfigKey(NamedTuple):
+    """A key of the configuration.
+
+    default   its value where nobody sets it; None: it is not there
+    kind      what it may hold; None: what is like the default
+    """
+
+    default: Any = None
+    kind: Kind | None = None
+
+
+class Command(NamedTuple):
+    """A command of the command line: `python3 -m server NAME`.
+
+    about     what --help says
+    perform   "module:name" of a function: (config, env, options) -> exit code
+    """
+
+    name: str
+    about: str
+    perform: str
+
+
 @dataclass(frozen=True)
 class Extension:
     """What is known of an extension before anything is open.
 
-    requires   names of the extensions that it uses
-    process    "module:name" of a function: (number of processes) -> (number of one) -> its
-               ProcessPart; called once, before processes are forked; "" for none
-    parts      "module:name" of its Parts (parts.py), made with the agent; "" for none
+    requires      names of the extensions that it uses
+    config_keys   dotted key of the configuration -> ConfigKey; `server.providers.*.NAME` is one
+                  of each provider's entry
+    errors        code of a Problem -> (HTTP status, title)
+    commands      of the command line
+    process       "module:name" of a function: (number of processes) -> (number of one) -> its
+                  ProcessPart; called once, before processes are forked; "" for none
+    parts         "module:name" of its Parts (parts.py), made with the agent; "" for none
     """
 
     requires: tuple[str, ...] = ()
+    config_keys: Mapping[str, ConfigKey] = field(default_factory=dict)
+    errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    commands: tuple[Command, ...] = ()
     process: str = ""
     parts: str = ""

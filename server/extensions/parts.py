@@ -7,12 +7,15 @@ Its `Parts` are made with the agent, once for each configuration (a changed one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..agent.run_parts import RunPart
 from ..api.router import Route
 from ..config import Config
 from ..json_types import Session
+from ..lib.http.client import Client
+from ..models.registry import Models
+from ..session.limits import LimitCeilings
 from . import ProcessParts, load, select
 from .declaration import ProcessPart
 
@@ -21,6 +24,9 @@ class Host(NamedTuple):
     """What of the kernel an extension may use. `process`: its own, see `Extension.process`."""
 
     config: Config
+    client: Client
+    models: Models
+    ceilings: LimitCeilings
     process: ProcessPart | None = None
 
 
@@ -32,6 +38,10 @@ class Parts:
 
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return its routes, by (method, path)."""
+        return {}
+
+    def info(self, owner: str) -> Mapping[str, Any]:
+        """Return members of `/info`, as a key of this owner sees them."""
         return {}
 
     def run_part(self, session: Session, about: Mapping[str, str]) -> RunPart | None:

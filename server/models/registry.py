@@ -8,7 +8,7 @@ session that brings an address brings its own key, and the two are never combine
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,7 +34,6 @@ from .public_models import public_facts
 from .quirks import EndpointState
 from .responses import ResponsesAPI
 from .retry import CallPacer
-from .transcription import Transcriber, transcription_url, usual_model
 from .vendors import (
     OF_THE_ENTRY,
     PRESETS,
@@ -217,21 +216,14 @@ class Models:
                 item["default"] = True
         return listed
 
-    def transcriber(self) -> Transcriber | None:
-        """Return who turns speech into text: the default provider, else the first; None: nobody."""
+    def entries(self) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+        """Yield (name, api, address of its calls, entry) of the owner's, the default one first."""
         for name in dict.fromkeys((self._default, *self._entries)):
             if entry := self._entries.get(name):
                 preset = _preset(entry)
                 given = str(entry.get("api_url") or "").strip()
                 api = choose_api(str(entry.get("api") or ""), given, preset)
-                url, key = request_url(api, given, preset), entry.get("api_key") or ""
-                model = entry.get("transcription")
-                if model is None and key:  # without a key no vendor answers
-                    model = usual_model(url)
-                if model:
-                    to, headers = transcription_url(url, api), entry.get("headers") or {}
-                    return Transcriber(name, to, model, self._client, key, headers)
-        return None
+                yield name, api, request_url(api, given, preset), entry
 
     # -- the server's own -------------------------------------------------------------------------
 

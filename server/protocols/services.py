@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..agents.registry import AgentRegistry
-from ..api.router import Handler
 from ..api.sessions import Runs
 from ..config import Config
 from ..tools.execution_claims import Claims, Locks
@@ -14,10 +13,7 @@ from ..tools.toolbox import Toolbox
 
 
 class Services(NamedTuple):
-    """The parts of the server. `clock` returns the time in Unix milliseconds.
-
-    `transcribe`: the handler of recordings (api/transcriptions.py).
-    """
+    """The parts of the server. `clock` returns the time in Unix milliseconds."""
 
     runs: Runs
     agents: AgentRegistry
@@ -26,4 +22,3 @@ class Services(NamedTuple):
     locks: Locks
     config: Config
     clock: Callable[[], int]
-    transcribe: Handler

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from .. import extensions
 from ..lib import strict_json
 from ..lib.json_schema.field_types import (
     ANY,
@@ -110,11 +111,16 @@ MODEL: dict[str, Kind] = {
     "extra_body": OPEN,
     "quirks": OPEN,
 }
-# `transcription`: its model for speech; "" for none.
-PROVIDER = MODEL | {
-    "transcription": TEXT,
-    "models": _list(either(TEXT, object_of(MODEL, each=ANY))),
+_ENTRY = MODEL | {"models": _list(either(TEXT, object_of(MODEL, each=ANY)))}
+DECLARED = {
+    key: about.kind for key, about in extensions.config_keys().items() if about.kind is not None
 }
+OF_EXTENSIONS = {  # of a provider's entry
+    key.removeprefix("server.providers.*."): kind
+    for key, kind in DECLARED.items()
+    if key.startswith("server.providers.*.")
+}
+PROVIDER = _ENTRY | OF_EXTENSIONS
 
 FORWARD = text_like(
     forwarding.NAME,
@@ -184,11 +190,10 @@ DOMAIN = text_like(
 
 # A session's default provider. It travels to clients, so it contains no secret.
 PROVIDER_CHOICE = _closed(
-    {"name": TEXT}
-    | {k: kind for k, kind in PROVIDER.items() if k not in ("api_key", "headers", "transcription")}
+    {"name": TEXT} | {k: kind for k, kind in _ENTRY.items() if k not in ("api_key", "headers")}
 )
 
-SHAPES: dict[str, Kind] = {
+SHAPES: dict[str, Kind] = DECLARED | {
     "server.host": ADDRESS,
     "server.port": _whole(0, 65535),
     "server.tls.cert": PATH,

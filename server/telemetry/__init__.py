@@ -1,1 +1,1 @@
-"""Logs, traces and metrics, with secrets masked. Imports http to send traces, never tools."""
+"""Logs and traces, with secrets masked. Imports http to send traces, never tools."""

@@ -9,7 +9,6 @@ import unittest
 from pathlib import Path
 
 from server.app import App
-from server.cli import doctor
 from server.cli.links import (
     Address,
     command_for,
@@ -108,24 +107,20 @@ class Described(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "config.json").write_text(json.dumps(provider))
             async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
-                said, found = "\n".join(describe(app)), doctor.check_all(app)
+                said, found = "\n".join(describe(app)), app.problems()
         text = "session.config.llm_api.provider: This server does not have a provider named 'nope'."
         self.assertIn(f"  problem  {text} Known: demo.", said)
-        mine = [each for each in found if each.text.startswith(text)]
-        self.assertEqual([each.mark for each in mine], [doctor.MISSING])
+        self.assertEqual(found["model"], [f"{text} Known: demo."])
 
     async def test_a_log_that_cannot_be_written_is_a_problem(self) -> None:
         for key in ("log", "tracing"):
             with self.subTest(key), tempfile.TemporaryDirectory() as folder:
                 flags = {"server.discover": False, f"server.{key}.file": folder}
                 async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
-                    said, found = "\n".join(describe(app)), doctor.check_all(app)
+                    said, found = "\n".join(describe(app)), app.problems()
                 text = f"server.{key}.file: {folder}: Is a directory"
                 self.assertIn(f"  problem  {text}", said)
-                self.assertIn(
-                    (doctor.MISSING, "logs", text),
-                    [(each.mark, each.name, each.text) for each in found],
-                )
+                self.assertEqual(found["logs"], [text])
                 flags[f"server.{key}.file"] = "fine"
                 async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
                     self.assertEqual(app.problems()["logs"], [])

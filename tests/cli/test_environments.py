@@ -108,8 +108,8 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, code, said)
         return said
 
-    def doctor(self) -> str:
-        command = [sys.executable, "-m", "server", "doctor", "--home", str(self.home)]
+    def tier(self) -> str:
+        command = [sys.executable, "-m", "server", "--check", "--home", str(self.home)]
         return forks.run(command, self.variables(), timeout=SECONDS).stdout
 
     def environment(self, *requirements: str) -> Environment:
@@ -260,7 +260,7 @@ class Untrusted(Case):
         self.tools_do("install")
         self.assertFalse(ran.exists())
         self.tools_do("check", str(self.tools / "one.py"))
-        if "tier A" in self.doctor():  # in a sandbox its own code may not write there either
+        if "tier A" in self.tier():  # in a sandbox its own code may not write there either
             self.assertFalse(ran.exists())
 
     def test_only_build_runs_the_code_of_a_package(self) -> None:

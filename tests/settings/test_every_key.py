@@ -35,7 +35,7 @@ At = tuple[str | int, ...]
 
 SERVER = Path(config.__file__).parent
 DECLARATIONS = {"settings/schema.py", "session/config_schema.py", "json_types.py"}
-DEFAULTS: dict[str, Any] = json.loads(config.shipped_path("config.default.json").read_text())
+DEFAULTS: dict[str, Any] = config.defaults()
 KINDS = schema.kind_of(DEFAULTS)
 # What another value of a key is; of all others, the first of PROBES that the configuration takes.
 VALUES: dict[str, Any] = {

@@ -240,7 +240,6 @@ def routes(services: Services) -> dict[tuple[str, str], Route]:
         ("GET", "/v1/models/{model}"): Route(openai.model, refusal=common.refusal),
         ("POST", "/v1/chat/completions"): Route(openai.chat, refusal=common.refusal),
         ("POST", "/v1/responses"): Route(openai.responses, refusal=common.refusal),
-        ("POST", "/v1/audio/transcriptions"): Route(services.transcribe, refusal=common.refusal),
         ("GET", "/v1/responses/{id}"): Route(openai.response, refusal=common.refusal),
         ("DELETE", "/v1/responses/{id}"): Route(openai.delete_response, refusal=common.refusal),
     }

@@ -465,7 +465,7 @@ def made(files: Any) -> routes.OpenAI:
     runs: Any = FakeRuns()
     tools: Any = SimpleNamespace(names=list)
     config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
-    api = routes.OpenAI(Services(runs, nothing, tools, files, Locks(), config, nothing, nothing))
+    api = routes.OpenAI(Services(runs, nothing, tools, files, Locks(), config, nothing))
     api._recent = files
     return api
 

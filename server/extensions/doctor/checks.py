@@ -1,4 +1,4 @@
-"""The command `doctor`: check the installation and list what works and what is missing.
+"""Check the installation: what works and what is missing.
 
 It examines an open `App` that does not serve, and changes nothing. Each finding is one line;
 problems name the next step.
@@ -22,15 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..app import App
-from ..config import shipped_path
-from ..lib.http.listener import bind
-from ..lib.http.parser import is_loopback
-from ..lib.runtime import programs
-from ..lib.runtime.start_folder import NEUTRAL
-from ..lib.sandbox.supervisor import MOST_FILES
-from ..lib.strict_json import JSONError, loads
-from .serve import connections_that_fit, files_wanted
+from ...app import App
+from ...cli.serve import connections_that_fit, files_wanted
+from ...config import shipped_path
+from ...lib.http.listener import bind
+from ...lib.http.parser import is_loopback
+from ...lib.runtime import programs
+from ...lib.runtime.start_folder import NEUTRAL
+from ...lib.sandbox.supervisor import MOST_FILES
+from ...lib.strict_json import JSONError, loads
 
 OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"
 LITTLE = 512 << 20  # bytes of free disk below which a note is shown; a call may write as much

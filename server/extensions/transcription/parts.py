@@ -1,4 +1,4 @@
-"""The handler of `POST /transcriptions`: what is said in a recording, as text.
+"""Answer `POST /transcriptions`: what is said in a recording, as text.
 
 The body is the recording itself, with its Content-Type, or a form as OpenAI's clients send it. It
 goes to the provider that the owner has set for this and is kept nowhere; no line of the log has
@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
-from ..errors import Problem
-from ..json_types import Json
-from ..lib.runtime.accounts import OWNER, Pool
-from ..lib.runtime.offload import offload
-from ..models.failure import Failure
-from ..models.transcription import KINDS, MAX_AUDIO, Transcriber
-from ..session.limits import LimitCeilings
-from ..telemetry import log
-from .router import RequestContext, Route
+from ...api.router import RequestContext, Route
+from ...errors import Problem
+from ...lib.runtime.accounts import OWNER, Pool
+from ...lib.runtime.offload import offload
+from ...models.failure import Failure
+from ...telemetry import log
+from ..parts import Host, Parts
+from .transcriber import KINDS, MAX_AUDIO, Transcriber, find_transcriber
 
 AT_ONCE = 8  # recordings on their way to a provider
 NOBODY = (
@@ -37,30 +37,33 @@ _TYPE = re.compile(r"^content-type: *([^\s;]{1,100})", re.IGNORECASE | re.MULTIL
 logger = log.get("api")
 
 
-def largest(ceilings: LimitCeilings, owner: str) -> int:
-    """Return how many bytes a recording of this owner's key may have."""
-    return min(MAX_AUDIO, int(ceilings.of(owner)["max_request_size"]))
+class TranscriptionParts(Parts):
+    """The routes of recordings, and what `/info` says of them."""
 
-
-def transcription_info(
-    found: Transcriber | None, ceilings: LimitCeilings, owner: str
-) -> Json | None:
-    """Return `transcription` of `/info`: who hears what is said, and how much; None: nobody."""
-    if found is None:
-        return None
-    return {**found.info(), "max_bytes": largest(ceilings, owner)}
-
-
-class Transcriptions:
-    """The handler of `POST /transcriptions`. `find` returns who transcribes, None for nobody."""
-
-    def __init__(self, find: Callable[[], Transcriber | None], ceilings: LimitCeilings) -> None:
-        self._find, self._ceilings = find, ceilings
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self._places = Pool(AT_ONCE, OWNER)
 
-    def routes(self) -> dict[tuple[str, str], Route]:
-        """Return the routes by method and path."""
-        return {("POST", "/transcriptions"): Route(self.post)}
+    def _find(self) -> Transcriber | None:
+        return find_transcriber(self.host.models, self.host.client)
+
+    def _largest(self, owner: str) -> int:
+        """Return how many bytes a recording of this owner's key may have."""
+        return min(MAX_AUDIO, int(self.host.ceilings.of(owner)["max_request_size"]))
+
+    def info(self, owner: str) -> Mapping[str, Any]:
+        """Return who hears what is said, and how much; None: nobody."""
+        if (transcriber := self._find()) is None:
+            return {"transcription": None}
+        about = {**transcriber.info(), "max_bytes": self._largest(owner)}
+        return {"transcription": about}
+
+    def routes(self) -> Mapping[tuple[str, str], Route]:
+        """Return the route, under its own address and under that of OpenAI's API."""
+        return {
+            ("POST", "/transcriptions"): Route(self.post),
+            ("POST", "/v1/audio/transcriptions"): Route(self.post),
+        }
 
     async def post(self, call: RequestContext) -> None:
         """Answer with `{text}`. Raises Problem."""
@@ -68,7 +71,7 @@ class Transcriptions:
         if transcriber is None:
             raise Problem("not_found", NOBODY)
         kind, boundary = _kind(call)
-        most = largest(self._ceilings, call.key.owner)
+        most = self._largest(call.key.owner)
         length = call.request.headers.get("content-length", "")
         _check_size(int(length) if length.isdigit() else 0, most)  # before the body is read
         audio = await call.exchange.body()

@@ -10,12 +10,19 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
+from server.extensions.transcription.transcriber import (
+    KINDS,
+    MAX_ANSWER,
+    USUAL,
+    Transcriber,
+    find_transcriber,
+    multipart,
+)
 from server.lib.http.client import Client, Timeouts
 from server.models.failure import Failure
 from server.models.registry import Models
-from server.models.transcription import KINDS, MAX_ANSWER, USUAL, Transcriber, multipart
 
-from .fakes import CHUNKED, KEY, Peer, Reply, Server, answer, chunk, error, serving
+from ...models.fakes import CHUNKED, KEY, Peer, Reply, Server, answer, chunk, error, serving
 
 SOUND = b"\x1aE\xdf\xa3 \r\n--not a boundary--\r\n\x00\xff" * 50
 
@@ -39,7 +46,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     def find(self, *entries: dict[str, Any], env: Any = None, **server: Any) -> Transcriber | None:
         providers = {f"p{number}": entry for number, entry in enumerate(entries)}
-        return Models({"providers": providers, **server}, self.client, env or {}).transcriber()
+        models = Models({"providers": providers, **server}, self.client, env or {})
+        return find_transcriber(models, self.client)
 
     def found(self, url: str, **more: Any) -> Transcriber:
         made = self.find({"api_url": url, "api_key": KEY, "transcription": "whisper-1", **more})

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
-from server.api.transcriptions import MAX_PARTS
 from server.app import App, routes
 from server.config import load
-from server.models.transcription import KINDS, MAX_AUDIO
+from server.extensions.transcription.parts import MAX_PARTS
+from server.extensions.transcription.transcriber import KINDS, MAX_AUDIO
 
-from ..http import live
-from ..models.fakes import KEY, Peer, Reply, Server, answer, error, serving
-from . import fakes
+from ...api import fakes
+from ...http import live
+from ...models.fakes import KEY, Peer, Reply, Server, answer, error, serving
 
 SPOKEN = "the secret words that were said"
 SOUND = b"a secret sound" * 9

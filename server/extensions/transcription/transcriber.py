@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
-from ..json_types import Json
-from ..lib.http.client import Client, ClientError, Timeouts
-from ..lib.runtime.offload import offload
-from ..lib.strict_json import JSONError, browser_safe, loads
-from ..session.limits import API_PATHS
-from ..telemetry import tracing
-from .failure import MAX_ERROR_BODY, Failure, from_status, quote
+from ...json_types import Json
+from ...lib.http.client import Client, ClientError, Timeouts
+from ...lib.runtime.offload import offload
+from ...lib.strict_json import JSONError, browser_safe, loads
+from ...models.failure import MAX_ERROR_BODY, Failure, from_status, quote
+from ...models.registry import Models
+from ...session.limits import API_PATHS
+from ...telemetry import tracing
 
 PATH = "/audio/transcriptions"
 MAX_AUDIO = 25 << 20  # bytes; what OpenAI and Groq take
@@ -135,3 +136,15 @@ class Transcriber:
             said = quote(answer[:2_000].decode("utf-8", "replace"), self.key)
             raise Failure("upstream_error", f"{self.name} answered without a text: {said}")
         return str(browser_safe(text)).strip()
+
+
+def find_transcriber(models: Models, client: Client) -> Transcriber | None:
+    """Return who turns speech into text: the default provider, else the first; None: nobody."""
+    for name, api, url, entry in models.entries():
+        key, model = entry.get("api_key") or "", entry.get("transcription")
+        if model is None and key:  # without a key no vendor answers
+            model = usual_model(url)
+        if model:
+            headers = entry.get("headers") or {}
+            return Transcriber(name, transcription_url(url, api), model, client, key, headers)
+    return None

@@ -12,13 +12,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from server.cli import doctor
-from server.cli.doctor import MISSING, NOTE, OFF, OK, CheckResult
+from server.extensions.doctor import checks as doctor
+from server.extensions.doctor.checks import MISSING, NOTE, OFF, OK, CheckResult
 
-from ..http.test_tls import pair
-from ..test_main import SECONDS, Case
-from ..tooling import forks
-from ..tooling.child import Child
+from ...http.test_tls import pair
+from ...test_main import SECONDS, Case
+from ...tooling import forks
+from ...tooling.child import Child
 
 setUpModule = forks.use
 
@@ -34,6 +34,15 @@ class Healthy(BaseHTTPRequestHandler):
 
 
 class Here(Case):
+    def test_a_language_that_lacks_the_words(self) -> None:
+        said = self.yaa("doctor", env={"PYTHONIOENCODING": "latin-1"})
+        self.assertIn("\\u2192", said.stdout)
+
+    def test_it_is_named_to_act(self) -> None:
+        done = self.yaa("--bare", "doctor")
+        text = "yaa: doctor needs the extension doctor, which server.extensions leaves out\n"
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", text))
+
     def test_a_newcomer_learns_what_to_do(self) -> None:
         self.home.mkdir(mode=0o700)
         for file, text in (("agents/odd.json", '{"tools": ["shel"]}'), ("hooks/odd.py", "x x")):
