@@ -1,0 +1,135 @@
+"""An extension can be deleted: its folder, its tests and its page. What is left works.
+
+In one copy of everything each is taken out alone and put back, at last all of them together.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from server.extensions import present
+
+from ..tooling import patience
+from ..tooling.source import tracked
+from ..tooling.tools import ROOT
+
+INDEX = "docs/index.md"
+SECONDS = patience.seconds(300)
+# The rules, the docs, and what reads what extensions declare.
+MODULES = (
+    *("tests.test_layers", "tests.test_docs", "tests.test_errors", "tests.test_config"),
+    *("tests.settings.test_every_key", "tests.settings.test_json_errors"),
+    *("tests.api.test_host_access", "tests.session.test_config_schema"),
+)
+ASK = """
+from tests.tooling.api import Api
+from tests.tooling.child import Yaa
+
+with Yaa({"server": {"discover": False}}) as yaa:
+    api = Api(yaa.url, yaa.key)
+    done = api.run({"messages": [{"role": "user", "content": "calc 2+2"}]})
+    named = api.request("GET", "/info")[1]["extensions"]
+    print(done["status"], api.request("GET", "/health")[1]["status"], *named)
+"""
+
+
+def needing(name: str) -> list[str]:
+    """An extension and those that require it, which cannot act without it."""
+    gone = {name}
+    for other, each in present().items():
+        if gone.intersection(each.requires):
+            gone.add(other)
+    return [other for other in present() if other in gone]
+
+
+class Folders(unittest.TestCase):
+    folder: Path
+    aside: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        holder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yaa-less-")))
+        cls.folder, cls.aside = holder / "yaa", holder / "aside"
+        for path in tracked():
+            target = cls.folder / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+    @contextmanager
+    def without(self, names: list[str]) -> Iterator[list[str]]:
+        """Take what carries these names out of the copy; the names that are left."""
+        index = self.folder / INDEX
+        lines, gone = index.read_text(), []
+        for name in names:
+            page = f"docs/reference/extension-{name}.md"
+            gone += [f"server/extensions/{name}", f"tests/extensions/{name}", page]
+            self.assertEqual(lines.count(f"({Path(page).relative_to('docs')})"), 1, page)
+        pages = [f"reference/extension-{name}.md)" for name in names]
+        kept = [x for x in lines.splitlines() if not any(page in x for page in pages)]
+        for place in gone:
+            (self.aside / place).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / place).rename(self.aside / place)
+        index.write_text("\n".join(kept) + "\n")
+        try:
+            yield [name for name in present() if name not in names]
+        finally:
+            for place in gone:
+                (self.aside / place).rename(self.folder / place)
+            index.write_text(lines)
+
+    def run_there(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, (done.stdout + done.stderr)[-3000:])
+        return done.stdout
+
+    def import_tests(self) -> None:
+        """Import every test module that is left: none may import what is gone."""
+        files = sorted((self.folder / "tests").rglob("test_*.py"))
+        names = [".".join(path.relative_to(self.folder).with_suffix("").parts) for path in files]
+        names = [name for name in names if name.split(".")[1] != "bench"]
+        self.run_there("-c", "\n".join(f"import {name}" for name in names))
+
+    def test_without_each_a_session_runs_and_the_tests_that_are_left_can_be_loaded(self) -> None:
+        for name in present():
+            with self.subTest(name), self.without(needing(name)) as left:
+                self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok", *left])
+                self.import_tests()
+
+    def test_without_all_of_them_the_rules_and_the_docs_hold(self) -> None:
+        with self.without([*present()]) as left:
+            self.assertEqual(left, [])
+            self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok"])
+            self.run_there("-m", "tests.tooling.suite", "--result", os.devnull, *MODULES)
+
+    def test_no_word_of_the_kernel_leads_into_one(self) -> None:
+        named = re.compile(rf"extensions[./]({'|'.join(present())})\b")
+        kernel = [
+            path for path in (ROOT / "server").rglob("*.py") if "extensions" not in path.parts
+        ]
+        wrong = [
+            f"{path.relative_to(ROOT)}:{number}"
+            for path in kernel
+            for number, line in enumerate(path.read_text().splitlines(), 1)
+            if named.search(line)
+        ]
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
