@@ -10,7 +10,7 @@ from ..tooling.child import Yaa
 from . import walks
 
 
-class AccidentalInput(walks.Both):
+class AccidentalInput(walks.OneEngine):
     def check(self, browser: str) -> None:
         self.walk_served("accidental-input", browser)
 
@@ -23,20 +23,18 @@ class AccidentalInput(walks.Both):
 
 
 class FromSessionToSession(AccidentalInput):
-    one_engine = True
-
     def check(self, browser: str) -> None:
         self.walk_served("session-list", browser)
 
 
 class SmallThings(AccidentalInput):
-    one_engine = True
-
     def check(self, browser: str) -> None:
         self.walk_served("small-things", browser)
 
 
 class WithoutStorage(AccidentalInput):
+    one_engine = False
+
     def check(self, browser: str) -> None:
         self.walk_served("storage-forbidden", browser, forbidden=True)
 

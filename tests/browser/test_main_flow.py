@@ -1,4 +1,4 @@
-"""The whole walk in two browsers, from disk, served and by a name of the LAN.
+"""The whole walk: from disk in two browsers, served and by a name of the LAN in Chromium.
 
 The server is a real process, the model a scripted one, and between page and server stands a relay
 that can cut every connection. With TESTS_PICTURES=1 pictures of the way are taken
@@ -70,7 +70,7 @@ def expected(complaint: walks.Complaint, place: str) -> bool:
     return at in MAY_FAIL and walks.failed(complaint)
 
 
-class Served(walks.Both):
+class Served(walks.OneEngine):
     place = "served"
 
     def check(self, browser: str) -> None:
@@ -96,14 +96,14 @@ class Served(walks.Both):
 
 
 class FromDisk(Served):
-    place = "file"
+    place, one_engine = "file", False
 
 
 class ByName(Served):
-    place, one_engine = "name", True
+    place = "name"
 
 
-class FirstUse(walks.Both):
+class FirstUse(walks.OneEngine):
     """With the demo model and no settings at all, as on the first day."""
 
     def check(self, browser: str) -> None:
