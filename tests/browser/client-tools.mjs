@@ -60,10 +60,8 @@ await main(async (walk, job) => {
       ["const a = {}; a.a = a; return a", "seen before"],
       ["'use strict'; return typeof document + typeof window", "undefinedundefined"],
     ];
-    for (const [code, wanted] of cases) {
-      const said = await result(walk, "run_javascript", { code, timeout_s: 20 });
-      if (!said.includes(wanted)) throw new Error(`${code}: ${said}`);
-    }
+    const said = await results(walk, cases.map(([code]) => code));
+    for (const [n, [code, wanted]] of cases.entries()) if (!said[n].includes(wanted)) throw new Error(`${code}: ${said[n]}`);
     await walk.shot("2-javascript");
   });
 
@@ -71,23 +69,21 @@ await main(async (walk, job) => {
     const place = JSON.stringify(`${job.trap}/x`);
     const socket = JSON.stringify(job.trap.replace("http", "ws"));
     const cases = [
-      [`return fetch(${place}).then(() => 'OUT', () => 'kept in')`],
-      [`const x = new XMLHttpRequest(); x.open('GET', ${place}, false); try { x.send(); return 'OUT' } catch { return 'kept in' }`],
-      [`try { importScripts(${place}); return 'OUT' } catch { return 'kept in' }`],
-      [`return import(${place}).then(() => 'OUT', () => 'kept in')`],
-      [`return new Promise((r) => { const e = new EventSource(${place}); e.onopen = () => r('OUT'); e.onerror = () => r('kept in') })`],
-      [`return new Promise((r) => { try { const s = new WebSocket(${socket}); s.onopen = () => r('OUT'); s.onerror = () => r('kept in') } catch { r('kept in') } })`],
-      [`return new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob([\`fetch(${place}).then(() => postMessage('OUT'), () => postMessage('kept in'))\`]))); w.onmessage = (e) => r(e.data); w.onerror = () => r('kept in') })`],
-      [`try { return await new Promise((r) => { const q = indexedDB.open('yaa'); q.onsuccess = () => r('OUT'); q.onerror = () => r('kept in') }) } catch { return 'kept in' }`],
-      [`const has = (see) => { try { return see() } catch { return false } }
+      `return fetch(${place}).then(() => 'OUT', () => 'kept in')`,
+      `const x = new XMLHttpRequest(); x.open('GET', ${place}, false); try { x.send(); return 'OUT' } catch { return 'kept in' }`,
+      `try { importScripts(${place}); return 'OUT' } catch { return 'kept in' }`,
+      `return import(${place}).then(() => 'OUT', () => 'kept in')`,
+      `return new Promise((r) => { const e = new EventSource(${place}); e.onopen = () => r('OUT'); e.onerror = () => r('kept in') })`,
+      `return new Promise((r) => { try { const s = new WebSocket(${socket}); s.onopen = () => r('OUT'); s.onerror = () => r('kept in') } catch { r('kept in') } })`,
+      `return new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob([\`fetch(${place}).then(() => postMessage('OUT'), () => postMessage('kept in'))\`]))); w.onmessage = (e) => r(e.data); w.onerror = () => r('kept in') })`,
+      `try { return await new Promise((r) => { const q = indexedDB.open('yaa'); q.onsuccess = () => r('OUT'); q.onerror = () => r('kept in') }) } catch { return 'kept in' }`,
+      `const has = (see) => { try { return see() } catch { return false } }
         const open = [() => localStorage, () => RTCPeerConnection, () => postMessage, () => document].filter((one) => has(one) !== false)
-        return open.length ? 'OUT ' + open : 'kept in'`],
-      [`try { return (await caches.keys()) && 'OUT' } catch { return 'kept in' }`],
+        return open.length ? 'OUT ' + open : 'kept in'`,
+      `try { return (await caches.keys()) && 'OUT' } catch { return 'kept in' }`,
     ];
-    for (const [code] of cases) {
-      const said = await result(walk, "run_javascript", { code, timeout_s: 20 });
-      if (!said.includes("kept in")) throw new Error(`${code}: ${said}`);
-    }
+    const said = await results(walk, cases);
+    for (const [n, code] of cases.entries()) if (!said[n].includes("kept in")) throw new Error(`${code}: ${said[n]}`);
   });
 
   await walk.step("a loop without end", async () => {
@@ -192,6 +188,15 @@ async function result(walk, name, args) {
   await send(walk, order(`${name}${JSON.stringify(args)}`));
   await spoken(walk);
   return (await session(walk)).messages.findLast((message) => message.role === "tool").content;
+}
+
+/** Programs that are called at once, each in a sandbox of its own: what the model was told of each. */
+async function results(walk, programs) {
+  await send(walk, order(...programs.map((code) => `run_javascript${JSON.stringify({ code, timeout_s: 60 })}`)));
+  await spoken(walk);
+  const { messages } = await session(walk);
+  const told = Object.fromEntries(messages.filter(({ role }) => role === "tool").map((message) => [message.tool_call_id, message.content]));
+  return messages.findLast((message) => message.tool_calls).tool_calls.map(({ id }) => told[id]);
 }
 
 async function settings(walk) {
