@@ -112,10 +112,11 @@ await main(async (walk, job) => {
   for (const theme of ["light", "dark"]) {
     await walk.step(`every screen, ${theme}`, async () => {
       await settings({ theme });
-      await walk.clean("session");
+      const how = { colours: theme === "dark" };
+      await walk.clean("session", how);
       for (const [name, open] of Object.entries(SCREENS)) {
         await open();
-        await walk.clean(name);
+        await walk.clean(name, how);
         await walk.shot(`${theme}-${name.replace(/\W+/g, "-")}`);
         await closed(page);
       }

@@ -275,11 +275,12 @@ class Walk {
   /**
    * Nobody is shut out: fails with what axe-core finds wrong for people who use the page with other means than eyes and
    * mouse. In Chromium alone: elements, roles, names and colours are the same in both, and this takes seconds each time.
+   * `colours`: by them alone, where only they are others than at the last look.
    */
-  async clean(where = "the page") {
+  async clean(where = "the page", { colours = false } = {}) {
     if (this.job.browser !== "chromium") return;
     await this.rest();
-    const look = () => this.page.evaluate(findWrong, [...CLEAN]);
+    const look = () => this.page.evaluate(findWrong, [...CLEAN], colours ? { type: "rule", values: ["color-contrast", "link-in-text-block"] } : null);
     const load = () => this.page.evaluate(`${readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8")}; undefined`);
     const { found, clean } = (await look()) ?? (await load(), await look());
     clean.forEach((part) => CLEAN.add(part));
@@ -292,9 +293,9 @@ const CLEAN = new Set();
 
 /**
  * In the page: what axe-core finds wrong. A part of the page that was clean before, in the same place, at the same width and
- * in the same colours, also in the page of another walk, is not looked at again. Null: axe-core is not here yet.
+ * in the same colours, also in the page of another walk, is not looked at again. `runOnly`: the rules. Null: axe-core is not here yet.
  */
-async function findWrong(before) {
+async function findWrong(before, runOnly) {
   const known = new Set(before);
   const isBehind = Boolean(document.querySelector("dialog[open], :popover-open"));
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -303,7 +304,7 @@ async function findWrong(before) {
   const isPassedOver = (element) => element.checkVisibility() && !element.checkVisibility({ contentVisibilityAuto: true });
   const unseen = [...document.querySelectorAll("body *")].filter(isPassedOver);
   const [exclude, parts] = [[], []];
-  const page = [location.pathname, innerWidth, innerHeight, isBehind, isDark, tag(document.documentElement)].join();
+  const page = [location.pathname, innerWidth, innerHeight, isBehind, isDark, runOnly?.values, tag(document.documentElement)].join();
   /** 53 bits of a text. */
   const hash = (text) => {
     let [a, b] = [0xdeadbeef, 0x41c6ce57];
@@ -323,7 +324,7 @@ async function findWrong(before) {
   if (exclude.includes(document.body)) return { found: [], clean: [] };
   if (!globalThis.axe) return null;
   const context = { include: [document.documentElement], ...(exclude.length ? { exclude } : {}) };
-  const { violations } = await globalThis.axe.run(context, { resultTypes: ["violations"] });
+  const { violations } = await globalThis.axe.run(context, { resultTypes: ["violations"], ...(runOnly ? { runOnly } : {}) });
   const found = violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
   return { found, clean: found.length ? [] : parts };
 }

@@ -572,93 +572,94 @@ await main(async (walk, job) => {
   });
 
   if (job.browser !== "chromium") return;
-  for (const [theme, language] of [["light", "en"], ["dark", "zh"]]) {
-    await walk.step(`on a phone, ${theme}, ${language}`, async () => {
-      await page.setViewport(PHONE); // the page is loaded again
-      await page.waitForSelector(".files-button:not([hidden])");
-      await page.evaluate((how) => yaa.use("ui/commands").context().actions.set(how), { theme, language });
-      await page.waitForFunction((wanted) => document.documentElement.lang.startsWith(wanted) && document.querySelector(".files-button:not([hidden])"), {}, language);
-      await openSession(page, first);
-      const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
-      if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
-      await walk.clean("the tree on a phone");
-      await fits(page);
-      await walk.shot(`12-phone-tree-${theme}`);
-      await page.$$eval(".files-tabs button", (all) => all[1].click());
-      await page.waitForSelector(".opening .file-row");
-      await page.click(".opening .file-row");
-      await page.waitForSelector(".file-diff .diff");
-      await walk.clean("changes on a phone");
-      await fits(page);
-      await walk.shot(`13-phone-changes-${theme}`);
-      if (language === "en") await picture("files-phone");
-      await page.$$eval(".files-tabs button", (all) => all[2].click());
-      await page.waitForSelector(".layer-row");
-      await walk.clean("the layer on a phone");
-      await fits(page);
-      await walk.shot(`14-phone-layer-${theme}`);
-      await page.$$eval(".files-tabs button", (all) => all[0].click());
-      await view(page, "README.md"); // which can be looked at in three ways
-      await inOneRow(page);
-      await page.$eval(".file-head button", (one) => one.click()); // back
-      await openFolder(page, "src");
-      await view(page, "src/app.py");
-      await fits(page);
-      await walk.clean("a file on a phone");
-      await walk.shot(`15-phone-view-${theme}`);
-      await closeGate(page);
-      await walk.drop(".files", [`from-a-phone-with-a-long-name-${theme}.txt`, "AAAAA"]);
-      await walk.drop(".files", [`${theme}.txt`, "A".repeat(3_000_000)]);
-      await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
-      await fits(page);
-      await walk.clean("uploads on a phone");
-      await walk.shot(`15-phone-uploads-${theme}`);
-      await page.evaluate(() => globalThis.openGate());
-      await page.waitForFunction(() => !document.querySelectorAll(".uploads li").length);
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("Escape");
-      await order(walk, "Once more.", "edit_file", { path: "src/app.py", old: theme === "light" ? "somebody else" : "the light one", new: `the ${theme} one` });
-      await page.waitForSelector(".ask .approval .diff");
-      const thin = await page.$$eval(".ask button, .handed button", (all) => all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 90)));
-      if (thin.length) throw new Error(`too small for a finger: ${thin.join("\n")}`);
-      await walk.clean("the approval on a phone");
-      await walk.shot(`16-phone-approval-${theme}`);
-      await page.click(".ask .ask-actions .primary");
-      await walk.says("It is done.");
-      await fits(page);
-      await walk.shot(`17-phone-answer-${theme}`);
-      await page.evaluate(() => yaa.use("ui/commands").run("inspect.time"));
-      await page.waitForSelector(".time input[type=range]");
-      await page.$eval(".time input[type=range]", (one) => { one.value = String(Math.round(Number(one.max) * 0.45)); one.dispatchEvent(new Event("input")); });
-      await page.evaluate(() => yaa.use("ui/commands").run("files"));
-      await walk.sees(".files-none", language === "en" ? "This server does not have the files" : ""); // it is the other one
-      await fits(page);
-      await walk.clean("the past on a phone");
-      await walk.shot(`17-phone-past-${theme}`);
-      await page.keyboard.press("Escape");
-      await fits(page);
-      await walk.shot(`17-phone-slider-${theme}`);
-      await page.$eval(".time button:last-child", (one) => one.click());
-    });
+  await walk.step("on a phone, light, in English", async () => {
+    await page.setViewport(PHONE); // the page is loaded again
+    await page.waitForSelector(".files-button:not([hidden])");
+    await openSession(page, first);
+    const small = await page.$$eval(".files :is(button, [role=treeitem])", (all) => all.filter((one) => one.checkVisibility() && (one.getBoundingClientRect().height < 43.5)).map((one) => one.outerHTML.slice(0, 90)));
+    if (small.length) throw new Error(`too small for a finger: ${small.join("\n")}`);
+    await walk.clean("the tree on a phone");
+    await fits(page);
+    await walk.shot("12-phone-tree");
+    await page.$$eval(".files-tabs button", (all) => all[1].click());
+    await page.waitForSelector(".opening .file-row");
+    await page.click(".opening .file-row");
+    await page.waitForSelector(".file-diff .diff");
+    await walk.clean("changes on a phone");
+    await fits(page);
+    await walk.shot("13-phone-changes");
+    await picture("files-phone");
+    await page.$$eval(".files-tabs button", (all) => all[2].click());
+    await page.waitForSelector(".layer-row");
+    await walk.clean("the layer on a phone");
+    await fits(page);
+    await walk.shot("14-phone-layer");
+    await page.$$eval(".files-tabs button", (all) => all[0].click());
+    await view(page, "README.md"); // which can be looked at in three ways
+    await inOneRow(page);
+    await page.$eval(".file-head button", (one) => one.click()); // back
+    await openFolder(page, "src");
+    await view(page, "src/app.py");
+    await fits(page);
+    await walk.clean("a file on a phone");
+    await walk.shot("15-phone-view");
+    await closeGate(page);
+    await walk.drop(".files", ["from-a-phone-with-a-long-name.txt", "AAAAA"]);
+    await walk.drop(".files", ["large.txt", "A".repeat(3_000_000)]);
+    await page.waitForFunction(() => document.querySelectorAll(".uploads li").length === 2);
+    await fits(page);
+    await walk.clean("uploads on a phone");
+    await walk.shot("15-phone-uploads");
+    await page.evaluate(() => globalThis.openGate());
+    await page.waitForFunction(() => !document.querySelectorAll(".uploads li").length);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await order(walk, "Once more.", "edit_file", { path: "src/app.py", old: "somebody else", new: "the other one" });
+    await page.waitForSelector(".ask .approval .diff");
+    const thin = await page.$$eval(".ask button, .handed button", (all) => all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 90)));
+    if (thin.length) throw new Error(`too small for a finger: ${thin.join("\n")}`);
+    await walk.clean("the approval on a phone");
+    await walk.shot("16-phone-approval");
+    await page.click(".ask .ask-actions .primary");
+    await walk.says("It is done.");
+    await fits(page);
+    await walk.shot("17-phone-answer");
+    await page.evaluate(() => yaa.use("ui/commands").run("inspect.time"));
+    await page.waitForSelector(".time input[type=range]");
+    await page.$eval(".time input[type=range]", (one) => { one.value = String(Math.round(Number(one.max) * 0.45)); one.dispatchEvent(new Event("input")); });
+    await page.evaluate(() => yaa.use("ui/commands").run("files"));
+    await walk.sees(".files-none", "This server does not have the files"); // it is the other one
+    await fits(page);
+    await walk.clean("the past on a phone");
+    await walk.shot("17-phone-past");
+    await page.keyboard.press("Escape");
+    await fits(page);
+    await walk.shot("17-phone-slider");
+    await page.$eval(".time button:last-child", (one) => one.click());
+  });
 
-    await walk.step(`on a desktop, ${theme}, ${language}`, async () => {
-      await page.setViewport({ width: 1280, height: 800 });
-      await page.waitForSelector(".files-button:not([hidden])");
-      await openSession(page, first);
-      await page.$eval(".files-tabs button:nth-child(2)", (one) => one.click());
-      await page.waitForSelector(".opening .file-row");
-      await page.$eval(".opening .file-row", (one) => one.click());
-      await page.waitForSelector(".file-diff .diff");
-      await walk.clean("the panel");
-      await walk.shot(`18-desktop-changes-${theme}`);
-      await page.$eval(".files-tabs button:nth-child(3)", (one) => one.click());
-      await page.waitForSelector(".layer-row");
-      await page.$eval(".layer-row .file-row", (one) => one.click());
-      await page.waitForSelector(".layer-row .diff");
-      await walk.clean("the layer");
-      await walk.shot(`19-desktop-layer-${theme}`);
-    });
-  }
+  await walk.step("on a desktop, dark, in Chinese", async () => {
+    await page.setViewport({ width: 1280, height: 800 });
+    await page.waitForSelector(".files-button:not([hidden])");
+    await page.evaluate((how) => yaa.use("ui/commands").context().actions.set(how), { theme: "dark", language: "zh" });
+    await page.waitForFunction(() => document.documentElement.lang.startsWith("zh") && document.querySelector(".files-button:not([hidden])"));
+    await openSession(page, first);
+    await openFolder(page, "src");
+    await view(page, "src/app.py");
+    await walk.clean("a file in the dark");
+    await page.$eval(".files-tabs button:nth-child(2)", (one) => one.click());
+    await page.waitForSelector(".opening .file-row");
+    await page.$eval(".opening .file-row", (one) => one.click());
+    await page.waitForSelector(".file-diff .diff");
+    await walk.clean("the panel");
+    await walk.shot("18-desktop-changes");
+    await page.$eval(".files-tabs button:nth-child(3)", (one) => one.click());
+    await page.waitForSelector(".layer-row");
+    await page.$eval(".layer-row .file-row", (one) => one.click());
+    await page.waitForSelector(".layer-row .diff");
+    await walk.clean("the layer");
+    await walk.shot("19-desktop-layer");
+  });
 });
 
 /** A session, and its files. */

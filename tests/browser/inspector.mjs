@@ -315,7 +315,7 @@ await main(async (walk, job) => {
     await key(page, "g", "w");
     for (let n = 0; n < TABS.length; n += 1) {
       const tab = await page.waitForSelector("[role=tab][aria-selected=true]");
-      await walk.clean();
+      await walk.clean("in the dark", { colours: true });
       await walk.shot(`8-dark-${await tab.evaluate((one) => one.innerText)}`);
       await page.keyboard.press("ArrowRight");
     }
