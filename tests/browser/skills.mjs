@@ -173,7 +173,7 @@ await main(async (walk, job) => {
     await close();
     await page.focus(COMPOSER);
     await page.type(COMPOSER, "/skills");
-    await page.waitForSelector("[role=listbox] [role=option]");
+    await walk.sees("[role=listbox] [aria-selected=true]", "/skills");
     await page.keyboard.press("Enter");
     await walk.sees(DIALOG, "本会话用过的技能");
     await page.waitForSelector(`${DIALOG} [data-skill=count-pages]`); // saved since the page was opened
