@@ -80,6 +80,23 @@ await main(async (walk, job) => {
     await walk.sees(".gauge-panel", "12 / 20");
     await walk.shot("2-gauge");
     await walk.clean();
+    const parts = await page.$$eval(".gauge-panel .gauge-stack i", (all) => all.map((one) => getComputedStyle(one).backgroundColor));
+    if (new Set(parts).size !== 5 || parts.includes("rgba(0, 0, 0, 0)")) throw new Error(`parts of one colour: ${parts}`);
+    const tones = await page.evaluate(() => {
+      const { app } = yaa.use("ui/commands").context();
+      const { session } = app.current;
+      const { used } = yaa.use("core/context").contextUsage(session, app.server.info());
+      return [0.5, 0.75, 0.95].map((share) => {
+        const view = yaa.use("ui/inspector/context-gauge").gaugeView({ app }, () => {});
+        document.querySelector(".gauge-place").after(view.el);
+        view.update({ whole: true, session: { ...session, config: { ...session.config, yaa: { ...session.config?.yaa, max_context: Math.round(used / share) } } } });
+        const gauge = view.el.querySelector(".gauge");
+        const found = [gauge.dataset.tone ?? "", getComputedStyle(gauge).color];
+        view.el.remove();
+        return found;
+      });
+    });
+    if (tones.map(([tone]) => tone).join() !== ",ask,bad" || new Set(tones.map(([, colour]) => colour)).size !== 3) throw new Error(JSON.stringify(tones));
     await page.keyboard.press("Escape");
   });
 

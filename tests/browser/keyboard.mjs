@@ -277,7 +277,7 @@ await main(async (walk, job) => {
     await walk.step("the sheet of keys, and back", async () => {
       await tabTo("Message");
       await palette("Keys");
-      await page.waitForSelector("dialog[open] .key-list");
+      await walk.sees("dialog[open] .key-list", "From button to button of a message");
       await press("Escape");
       await page.waitForFunction(() => !document.querySelector("dialog[open]"));
       await has("textarea", "back from the dialog");

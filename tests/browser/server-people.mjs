@@ -157,12 +157,19 @@ await main(async (walk, job) => {
     await walk.shot("3-runs");
   });
 
-  await walk.step("who has the link is no owner", async () => {
+  await walk.step("who has the link is no owner, and looks for no other folder", async () => {
+    await told("change", "others");
     await page.goto("about:blank");
     await page.goto(link);
     await walk.sees("dialog[open]", "“bob”"); // the owner's key is kept here
     await walk.press("Use the link’s key", "dialog[open] button");
     await page.waitForFunction(() => { try { return yaa.use("ui/commands").context().app.server.info()?.owner === false } catch { return false } });
+    await page.waitForSelector(".select.folder", { visible: true });
+    await page.click(".select.folder");
+    const folders = await page.$eval(".menu", (el) => el.innerText);
+    if (!folders.includes("others") || folders.includes("Another folder")) throw new Error(folders);
+    await page.keyboard.press("Escape");
+    await page.focus(COMPOSER);
     await walk.send("Ahoy.");
     await walk.says("Understood.");
     // what their own runs have used is shown to them, and nobody else's

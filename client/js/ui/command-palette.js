@@ -170,14 +170,14 @@ yaa.define('ui/command-palette', [
   function keys({ app, actions }) {
     const all = commands.table().filter((one) => commands.keysOf(one).length)
     const rows = all.map((one) => h('li', null, h('span', null, commands.titleOf(one)), h('span', null, commands.keysOf(one).map(keyView))))
-    const fixed = FIXED.map(([key, words]) => h('li', null, h('span', null, t(words)), h('span', null, h('kbd', null, key))))
+    const fixed = (/** @type {string[]} */ [key, words]) => h('li', null, h('span', null, t(words)), h('span', null, h('kbd', null, key)))
     const checked = app.settings.get('keys') === 'on'
     const single = h('input', { type: 'checkbox', checked, onchange: () => actions.set({ keys: single.checked ? 'on' : '' }) })
     openDialog({
       title: t('keys.title'), wide: true,
       body: [
-        h('section', null, h('h3', null, t('keys.everywhere')), h('ul.key-list', null, rows)),
-        h('section', null, h('h3', null, t('keys.writing')), h('ul.key-list', null, fixed)),
+        h('section', null, h('h3', null, t('keys.everywhere')), h('ul.key-list', null, rows, fixed(['← →', 'keys.row']))),
+        h('section', null, h('h3', null, t('keys.writing')), h('ul.key-list', null, FIXED.map(fixed))),
         h('div', null, h('label.check', null, single, t('keys.single')), h('p.hint', null, t('keys.singleHint'))),
       ],
     })
