@@ -151,9 +151,10 @@ class Files(unittest.TestCase):
     def test_links_and_empty_folders_count_too(self) -> None:
         for kind in ("links", "folders"):
             with self.subTest(kind):
+                for number in range(70):
+                    (self.folder / kind / f"{number}").mkdir(parents=True)
                 for number in range(reading.MAX_LOOKED_AT):
-                    place = self.folder / kind / f"{number % 70}" / f"{number}"
-                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place = self.folder / f"{kind}/{number % 70}/{number}"
                     if kind == "links":
                         place.symlink_to(self.folder)
                     else:

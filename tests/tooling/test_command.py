@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from pathlib import Path
@@ -45,6 +46,13 @@ class CommandTest(unittest.TestCase):
             with self.subTest(source):
                 found, child = run(source)
                 self.assertEqual((found, child.problem()), (said, problem))
+
+    def test_where_and_with_what_it_runs(self) -> None:
+        source = "import os; print(os.getcwd(), os.environ['TESTS_WORD'], 'PATH' in os.environ)"
+        with tempfile.TemporaryDirectory() as folder:
+            more = {"cwd": Path(folder), "env": {"TESTS_WORD": "word"}}
+            child = Command([sys.executable, "-c", source], LONG_S, **more)
+            self.assertEqual(list(child.lines()), [f"{folder} word True"])
 
     def test_cost(self) -> None:
         below = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"

@@ -15,6 +15,7 @@ from server.tools.builtin.files import write_file
 from server.tools.builtin.patch import apply_patch
 from server.tools.decorators import ToolError
 
+from ...tooling import turns
 from .mangled_patches import samples
 from .test_files import CTX, Case
 
@@ -144,7 +145,7 @@ class Patches(Case):
         many = "".join(f"@@ -{n},3 +{n},3 @@\n x\n-x\n+y\n x\n" for n in range(1, 900, 3))
         for patch in (many, "@@ x\n" * 50 + "-x\n+y\n", "@@\n" + " x\n" * 3_000 + "-x\n+y\n"):
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-            for form in (patch, f"*** Update File: f\n{patch}"):
+            for form in turns.share((patch, f"*** Update File: f\n{patch}"), 2):
                 with self.assertRaisesRegex(ToolError, "too often|fits at lines 1, 2, 3"):
                     edit_file(CTX, "f", patch=form)
             self.assertLess(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) - used, 12)
