@@ -73,19 +73,6 @@ class Case(unittest.TestCase):
 
 
 class Checking(Case):
-    def test_help_is_golden(self) -> None:
-        """Of each command. How a usage is wrapped differs by the version of Python."""
-        said, commands = [], [""]
-        for command in commands:
-            done = self.yaa(*command.split(), "--help", env={"COLUMNS": "100"})
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            text = done.stdout.partition("\n\n")[2]
-            said.append(f"$ yaa {command}".rstrip() + "\n" + text)
-            commands += [
-                f"{command} {name}".strip() for name in re.findall(r"(?m)^    (\w+)  ", text)
-            ]
-        golden.hold(self, "help", "\n".join(said))
-
     def test_a_good_configuration(self) -> None:
         done = self.yaa("--check")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -50,8 +50,8 @@ class CommandTest(unittest.TestCase):
     def test_where_and_with_what_it_runs(self) -> None:
         source = "import os; print(os.getcwd(), os.environ['TESTS_WORD'], 'PATH' in os.environ)"
         with tempfile.TemporaryDirectory() as folder:
-            more = {"cwd": Path(folder), "env": {"TESTS_WORD": "word"}}
-            child = Command([sys.executable, "-c", source], LONG_S, **more)
+            env = {"TESTS_WORD": "word"}
+            child = Command([sys.executable, "-c", source], LONG_S, cwd=Path(folder), env=env)
             self.assertEqual(list(child.lines()), [f"{folder} word True"])
 
     def test_cost(self) -> None:
