@@ -18,7 +18,7 @@ SAID = {  # what the example of each package prints
     "http": "200 b'hello'\n",
     "json_schema": '/age: expected integer, got string ("4")\n/name: missing\n',
     "runtime": "True\nFalse\n",
-    "sandbox": "[] ok\n",
+    "sandbox": "ok\n",
 }
 
 

@@ -11,8 +11,7 @@ With `config.yaa.tool_detail` tools are declared by `brief`, and the tool `tool_
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -210,20 +209,6 @@ def digest(value: Any) -> str:
 def failure(message: str, status: str = "error") -> Outcome:
     """Return the Outcome of a call that failed."""
     return Outcome(status, error={"type": status, "message": message})
-
-
-async def drain(
-    source: AsyncGenerator[str | Outcome, None], emit: Emit = lambda _: None
-) -> Outcome:
-    """Pass the output of a running call (`Runner.run`) to `emit`, and return its Outcome."""
-    outcome = failure("it ended without a word")
-    async with aclosing(source) as items:
-        async for item in items:
-            if isinstance(item, Outcome):
-                outcome = item
-            else:
-                emit(item)
-    return outcome
 
 
 def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ..lib.http.client import Client, ClientError, Response, Timeouts, address_of
 from . import builtin
-from .base import Emit, Invocation, Tool, drain, failure
+from .base import Emit, Invocation, Tool, failure
 from .decorators import ADDRESS, Context, ToolError, tool
 from .foreign_text import without_citations, without_unseen
 from .runner import Job, Outcome, ToolRunner
@@ -81,7 +81,7 @@ class FetchTool(Tool):
         state = call.session.get("ext", {})
         job = Job(READER, args, call.session["id"], call.limits, state, owner=call.owner)
         name = source_id(call.session, call.call_id, 1)
-        return _page_outcome(found, await drain(self.runner.run(job)), name)
+        return _page_outcome(found, await self.runner.run(job), name)
 
 
 def _page_outcome(found: FetchResponse, outcome: Outcome, name: str) -> Outcome:

@@ -17,7 +17,7 @@ from ..lib.sandbox.host_programs import protected_part
 from ..lib.sandbox.network_policy import NetworkPolicy
 from ..lib.sandbox.package import Package
 from . import builtin
-from .base import Emit, Invocation, Tool, drain, failure, hints_of, resources_of
+from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .decorators import Context, ToolError
 from .permission import Permission
 from .policy import enforceable, reach_of
@@ -106,10 +106,10 @@ class ChildTool(Tool):
             return failure(f"not run: {reach}", "policy_exceeded")
         if beyond := enforceable(reach, self.runner.sandbox["tier"]):
             return failure(f"not run: {beyond}", "policy_exceeded")
-        found = await drain(self.runner.run(self.job(call, reach)), emit)
-        if self.brief and found.status == "ok":
-            return replace(found, text=self.brief(found.result))
-        return found
+        outcome = await self.runner.run(self.job(call, reach), emit)
+        if self.brief and outcome.status == "ok":
+            return replace(outcome, text=self.brief(outcome.result))
+        return outcome
 
 
 class StatefulTool(ChildTool):

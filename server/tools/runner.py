@@ -1,9 +1,8 @@
 """Runner of tool calls in child processes.
 
-`ToolRunner.run(job)` yields output as text, then an `Outcome`. Closing the generator kills the call
-and everything it started. Before `open` a call runs in a plain child (tier `none`); afterwards in a
-worker of the strongest sandbox that was proven here (sandbox/probe.py). The server opens no path
-inside a session's workspace.
+`ToolRunner.run(job, emit)` passes output on as text, and returns an `Outcome`. Before `open` a call
+runs in a plain child (tier `none`); afterwards in a worker of the strongest sandbox that was proven
+here (sandbox/probe.py). The server opens no path inside a session's workspace.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import functools
 import platform
 import shutil
 import time
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
@@ -29,7 +28,7 @@ from ..lib.sandbox.package import Package, closed_folder
 from ..lib.sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
 from ..lib.sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..lib.sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
-from ..lib.sandbox.process_call import ProcessCall
+from ..lib.sandbox.process_call import Emit, ProcessCall
 from ..lib.sandbox.warm_pools import WarmPools
 from ..lib.sandbox.worker_pool import WAITING, WorkerPool
 from ..skills.copies import SKILL_FILES, SkillCopies
@@ -125,7 +124,7 @@ class ToolRunner:
     def close(self) -> None:
         """End idle workers and the processes of stateful toolkits.
 
-        Running calls end with their generators.
+        Running calls end with their tasks.
         """
         self._warm.close()
         self._processes.close()
@@ -186,38 +185,23 @@ class ToolRunner:
         """Return the own folder of a session of `owner` (`owner` of api/auth.py Key)."""
         return self.places.own(owner, session_id)
 
-    async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
-        """Yield live output as it comes, then one Outcome. Errors of the tool raise nothing."""
-        if job.session_id is not None:
-            async with aclosing(self._run_in_workspace(job, job.session_id)) as items:
-                async for item in items:
-                    yield item
-            return
-        with trials.own_folder(self.workspaces) as folder:
-            mounts = (Mount(WORKSPACE, folder, own=True),)
-            async with aclosing(self._run(job, mounts)) as items:
-                async for item in items:
-                    yield item
+    async def run(self, job: Job, emit: Emit = bool) -> Outcome:
+        """Run a call: pass its output to `emit` as it comes, and return its Outcome.
 
-    async def _run_in_workspace(
-        self, job: Job, session_id: str
-    ) -> AsyncGenerator[str | Outcome, None]:
-        """Run a call in the workspace of its session, which nobody restores meanwhile."""
+        Errors of the tool raise nothing. Cancelling it kills the call and everything it started.
+        """
+        if job.session_id is None:
+            with trials.own_folder(self.workspaces) as folder:
+                return await self._run(job, (Mount(WORKSPACE, folder, own=True),), emit)
         try:
-            place = self.places.find(job.owner, session_id, job.folder)
+            place = self.places.find(job.owner, job.session_id, job.folder)
             make_folders(place.for_operations(), self.run_as)
-            async with (
-                share_lock(place, self.run_as),
-                aclosing(self._run(job, (*place.for_tools(), *self._skills(job)))) as items,
-            ):
-                async for item in items:
-                    yield item
-        except Problem as problem:
-            yield self._failure(problem.code, problem.detail)
-        except WorkspaceError as error:
-            yield self._failure(error.code, error.detail)
+            async with share_lock(place, self.run_as):  # nobody restores the workspace meanwhile
+                return await self._run(job, (*place.for_tools(), *self._skills(job)), emit)
+        except (Problem, WorkspaceError) as error:
+            return self._failure(error.code, error.detail)
         except OSError as error:
-            yield self._failure("error", f"the tool could not be started: {error.strerror}")
+            return self._failure("error", f"the tool could not be started: {error.strerror}")
 
     def _skills(self, job: Job) -> tuple[Mount, ...]:
         """Return the files of the session's skills, for a call that may run them.
@@ -234,43 +218,41 @@ class ToolRunner:
         error = {"type": kind, "message": message}
         return Outcome("error", error=error, tier=self.sandbox["tier"])
 
-    async def _run(
-        self, job: Job, mounts: tuple[Mount, ...]
-    ) -> AsyncGenerator[str | Outcome, None]:
-        pool = job.package.pool if job.package else self.pool
+    async def _run(self, job: Job, mounts: tuple[Mount, ...], emit: Emit = bool) -> Outcome:
         with self.accounts.call(job.owner) as nice:
             job = replace(job, nice=nice, calls=child_calls.__name__)
-            for once_more in (True, False):
-                try:
-                    source = await self._source(job)
-                    if job.stateful:
-                        make_folders(mounts, self.run_as)
-                        code = source or str(job.package.version if job.package else 0)
-                        code += identities(mounts)
-                        start = functools.partial(self.start, mounts=mounts, source=source)
-                        async with aclosing(self._processes.run(job, code, start)) as items:
-                            async for item in items:
-                                yield item
-                        return
-                    process = await self.start(job, mounts, source)
-                except (OSError, SyntaxError, UnicodeDecodeError) as error:
-                    why = error.strerror if isinstance(error, OSError) else error
-                    yield self._failure("error", f"the tool could not be started: {why}")
-                    return
-                call = ProcessCall(job, process)
-                try:
-                    async for text in call.output():
-                        yield text
-                    outcome = await call.outcome()
-                finally:
-                    process.kill()
-                    if pool is not None and job.session_id is not None:
-                        self._warm.touch(pool, WAITING)
-                if process.began or not once_more:
-                    yield outcome
-                    return
-                if pool is not None:
-                    pool.renew()
+            try:
+                source = await self._source(job)
+                if job.stateful:
+                    make_folders(mounts, self.run_as)
+                    code = source or str(job.package.version if job.package else 0)
+                    start = functools.partial(self.start, mounts=mounts, source=source)
+                    return await self._processes.run(job, code + identities(mounts), start, emit)
+                began, outcome = await self._run_once(job, mounts, source, emit)
+                if not began:
+                    if pool := self._pool_of(job):
+                        pool.renew()
+                    _, outcome = await self._run_once(job, mounts, source, emit)
+                return outcome
+            except (OSError, SyntaxError, UnicodeDecodeError) as error:
+                why = error.strerror if isinstance(error, OSError) else error
+                return self._failure("error", f"the tool could not be started: {why}")
+
+    async def _run_once(
+        self, job: Job, mounts: tuple[Mount, ...], source: str | None, emit: Emit
+    ) -> tuple[bool, Outcome]:
+        """Return (whether the call began, its outcome), of one attempt. Raises OSError."""
+        process = await self.start(job, mounts, source)
+        try:
+            outcome = await ProcessCall(job, process).run(emit)
+        finally:
+            process.kill()
+            if job.session_id is not None and (pool := self._pool_of(job)):
+                self._warm.touch(pool, WAITING)
+        return process.began, outcome
+
+    def _pool_of(self, job: Job) -> WorkerPool | None:
+        return job.package.pool if job.package else self.pool
 
     async def _source(self, job: Job) -> str | None:
         """Return the text of the owner's file, which a worker cannot open; None for other jobs.
@@ -308,12 +290,8 @@ class ToolRunner:
     def _process(self, job: Job, mounts: tuple[Mount, ...], source: str | None) -> Process:
         if self.pool is None:
             return PlainProcess(job, mounts)
-        pool = self.pool
-        if job.package is not None:
-            if job.package.pool is None:
-                raise OSError(0, "its package has no sandbox")
-            pool = job.package.pool
-        reach = job.reach or self.reach
-        process = SandboxedProcess(job, mounts, source, pool, reach)
+        if (pool := self._pool_of(job)) is None:
+            raise OSError(0, "its package has no sandbox")
+        process = SandboxedProcess(job, mounts, source, pool, job.reach or self.reach)
         self._warm.touch(pool)
         return process

@@ -26,7 +26,7 @@ from ..settings.script_metadata import (
     has_open_block,
     script_metadata,
 )
-from .base import Tool, drain
+from .base import Tool
 from .decorators import ToolError
 from .function_tools import ChildTool, owner_tool
 from .runner import OWN_LIMITS, Job, ToolRunner
@@ -262,7 +262,7 @@ def _mark(
 
 async def result_of_own_call(job: Job, runner: ToolRunner) -> Any:
     """Return the result of one of the server's own calls. Raises ToolError."""
-    outcome = await drain(runner.run(job))
+    outcome = await runner.run(job)
     if outcome.status != "ok":
         raise ToolError(f"{outcome.error.get('type')}: {outcome.error.get('message')}")
     return outcome.result

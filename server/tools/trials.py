@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ LIMITS: dict[str, float] = {
     "open_files": 256,
 }
 
-Run = Callable[[Job, tuple[Mount, ...]], AsyncGenerator[str | Outcome, None]]
+Run = Callable[[Job, tuple[Mount, ...]], Awaitable[Outcome]]
 
 
 @contextmanager
@@ -85,10 +85,7 @@ async def try_folders(run: Run, places: Places, run_as: int) -> None:
 
 
 async def _result(run: Run, job: Job, mounts: tuple[Mount, ...]) -> Any:
-    async with aclosing(run(job, mounts)) as items:
-        async for item in items:
-            if isinstance(item, Outcome):
-                if item.status == "ok":
-                    return item.result
-                raise OSError(0, str(item.error.get("message")))
-    raise OSError(0, "the canary did not come back")
+    outcome = await run(job, mounts)
+    if outcome.status != "ok":
+        raise OSError(0, str(outcome.error.get("message")))
+    return outcome.result

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from contextlib import aclosing
 from typing import Any, Protocol
 
 from ..json_types import Json, Session
@@ -162,11 +161,8 @@ class Workspace:
         )
 
         start = functools.partial(starter.start, mounts=mounts)
-        async with aclosing(host.processes.run(job, identities(mounts), start)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    return item, isinstance(item.result, dict)
-        raise OSError(0, "the process gave no answer")
+        outcome = await host.processes.run(job, identities(mounts), start)
+        return outcome, isinstance(outcome.result, dict)
 
 
 class WorkspaceProcesses(KeptProcesses):

@@ -24,7 +24,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from server.tools.runner import Job, Outcome, ToolRunner
+from server.tools.runner import Job, ToolRunner
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -48,9 +48,9 @@ Way = Callable[[], Awaitable[None]]
 
 
 async def called(runner: ToolRunner, where: tuple[str, str, str], args: dict[str, str]) -> None:
-    async for item in runner.run(Job(where, args, "bench", LIMITS)):
-        if isinstance(item, Outcome) and item.status != "ok":
-            raise RuntimeError(f"{where}: {item.error}")
+    outcome = await runner.run(Job(where, args, "bench", LIMITS))
+    if outcome.status != "ok":
+        raise RuntimeError(f"{where}: {outcome.error}")
 
 
 async def ran(command: list[str]) -> None:

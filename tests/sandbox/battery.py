@@ -164,10 +164,7 @@ class Victim:
         }
 
     async def call(self, where: tuple[str, str, str], args: dict[str, Any]) -> Outcome:
-        async for item in self.runner.run(Job(where, args, "attacker", LIMITS)):
-            if isinstance(item, Outcome):
-                return item
-        raise AssertionError("no outcome")
+        return await self.runner.run(Job(where, args, "attacker", LIMITS))
 
     async def attempt(self, name: str) -> dict[str, str]:
         """What came of one attempt."""

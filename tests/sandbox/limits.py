@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.tools.runner import Job, Outcome, ToolRunner
+from server.tools.runner import Job, ToolRunner
 
 from ..tooling import patience
 from .battery import LIMITS, SHELL
@@ -163,10 +163,7 @@ async def breached(runner: ToolRunner, home: Path, name: str, case: Case) -> dic
     where, args = SHELL, {"command": f"rm -rf * && {case.command}"}
     if case.command in NAMES:
         where, args = ("file", str(file), case.command), {}
-    async for item in runner.run(Job(where, args, name, limits)):
-        if isinstance(item, Outcome):
-            return dataclasses.asdict(item)
-    raise AssertionError("no outcome")
+    return dataclasses.asdict(await runner.run(Job(where, args, name, limits)))
 
 
 async def main(tier: str, names: list[str]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import textwrap
 import unittest
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -76,13 +75,9 @@ class Case(test_runner.Case):
         job = Job(("file", self.path, f"Kit_{name}"), args, session, limits)
         job = replace(job, stateful="mine.py", before=self.before, **more)
         self.output = ""
-        async with aclosing(self.runner.run(job)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    self.before = item.process
-                    return item
-                self.output += str(item)
-        raise AssertionError("no outcome")
+        outcome = await self.runner.run(job, self.print)
+        self.before = outcome.process
+        return outcome
 
 
 class Plain(Case):
@@ -182,7 +177,7 @@ class Plain(Case):
         found = await self.call("up", session="one")
         self.assertEqual((found.process or {})["restarted"], "others needed its place")
         self.assertEqual(len(self.runner._processes._held), 1)
-        self.assertEqual(self.runner._processes._queues, {})
+        self.assertEqual(len(self.runner._processes._locks), 0)
 
     async def test_owners_share_no_process(self) -> None:
         await self.call("up", owner="ada")

@@ -275,10 +275,7 @@ class Sandboxed(WithSite, Case):
 
     async def call(self, command: str, reach: NetworkPolicy | None = None) -> Outcome:
         job = Job(SHELL, {"command": command}, "s", LIMITS, reach=reach)
-        async for item in self.runner.run(job):
-            if isinstance(item, Outcome):
-                return item
-        raise AssertionError("no outcome")
+        return await self.runner.run(job)
 
     async def test_off(self) -> None:
         await self.open("off")

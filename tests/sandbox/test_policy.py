@@ -29,10 +29,8 @@ async def main():
     runner = ToolRunner(Path(sys.argv[1]))
     await runner.open(OPTIONS)
     found = {"tier": runner.sandbox["tier"]}
-    async with aclosing(runner.run(Job(PYTHON, {"code": CODE}, "s1", LIMITS))) as items:
-        async for item in items:
-            if isinstance(item, Outcome):
-                found |= {"result": item.result, "error": item.error}
+    outcome = await runner.run(Job(PYTHON, {"code": CODE}, "s1", LIMITS))
+    found |= {"result": outcome.result, "error": outcome.error}
     runner.close()
     print(json.dumps(found))
 

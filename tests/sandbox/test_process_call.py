@@ -73,10 +73,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
             await leaving  # whatever comes first on the way here, nothing of it is lost
             for _ in range(5):
                 await asyncio.sleep(0)
-            call = ProcessCall(job, process)
-            async for _ in call.output():
-                pass
-            found = await call.outcome()
+            found = await ProcessCall(job, process).run(bool)
             process.kill()
             return found
 

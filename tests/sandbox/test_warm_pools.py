@@ -12,7 +12,6 @@ import tempfile
 import time
 import unittest
 from collections.abc import Callable, Iterable
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from server.config import Config
 from server.lib.sandbox import supervisor
 from server.lib.sandbox.warm_pools import OFFERED
 from server.lib.sandbox.worker_pool import WAITING, WorkerPool
-from server.tools.runner import Job, Outcome
+from server.tools.runner import Job
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
@@ -152,16 +151,14 @@ class Warm(test_runner.Case):
         pool = await self.opened(SHORT_S)
         command = "mkfifo pipe; echo on; cat pipe"
         job = Job(test_runner.SHELL, {"command": command}, "s", test_runner.LIMITS)
-        async with aclosing(self.runner.run(job)) as items:
-            self.assertEqual(await anext(items), "on\n")
-            zygote, looked = pool.pid, self.runner._warm._timer
-            self.assertTrue(await until(lambda: self.runner._warm._timer is not looked))
-            self.runner.release_workers()
-            self.assertEqual(pool.pid, zygote)
-            await asyncio.to_thread((self.runner.folder("s") / "pipe").write_text, "")
-            self.assertEqual(
-                [item.status async for item in items if isinstance(item, Outcome)], ["ok"]
-            )
+        call = await self.begun(job)
+        self.assertEqual(self.output, "on\n")
+        zygote, looked = pool.pid, self.runner._warm._timer
+        self.assertTrue(await until(lambda: self.runner._warm._timer is not looked))
+        self.runner.release_workers()
+        self.assertEqual(pool.pid, zygote)
+        await asyncio.to_thread((self.runner.folder("s") / "pipe").write_text, "")
+        self.assertEqual((await call).status, "ok")
         await self.gone()
 
     async def test_a_call_while_they_end(self) -> None:

@@ -11,14 +11,13 @@ import subprocess
 import sys
 import time
 import unittest
-from contextlib import aclosing
 from pathlib import Path
 
 from server.lib.sandbox import supervisor
 from server.lib.sandbox.policy import SandboxPolicy
 from server.lib.sandbox.probe import closed_to_others
 from server.lib.sandbox.worker_pool import STOP_S, WorkerPool
-from server.tools.runner import Job, Outcome
+from server.tools.runner import Job
 
 from ..chaos.processes import until
 from ..tooling import patience
@@ -114,11 +113,8 @@ class Workers(Sandboxed):
     async def test_many_at_once(self) -> None:
         async def one(number: int) -> str:
             job = Job(SHELL, {"command": f"sleep 0.05; echo {number}"}, f"s{number}", LIMITS)
-            async with aclosing(self.runner.run(job)) as items:
-                async for item in items:
-                    if isinstance(item, Outcome):
-                        return str(item.result and item.result["output"])
-            return ""
+            outcome = await self.runner.run(job)
+            return str(outcome.result and outcome.result["output"])
 
         found = await asyncio.gather(*map(one, range(12)))
         self.assertEqual(found, [f"{number}\n" for number in range(12)])
@@ -150,9 +146,7 @@ class Workers(Sandboxed):
         for name, tidied in (("tidy", True), ("deaf", False)):
             with self.subTest(name):
                 job = Job(("file", path, name), {}, name, LIMITS)
-                async with aclosing(self.runner.run(job)) as items:
-                    async for _ in items:
-                        break
+                await self.cut(job)
                 began = time.monotonic()
                 self.runner.close()
                 self.assertLess(time.monotonic() - began, patience.seconds(STOP_S))
@@ -170,12 +164,9 @@ class Workers(Sandboxed):
             self.skipTest("in tier B a call that runs comes to its end")
         assert self.runner.pool is not None
         job = Job(SHELL, {"command": "setsid sleep 4242.17 & echo on; sleep 4242.17"}, "s", LIMITS)
-        async with aclosing(self.runner.run(job)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    self.assertEqual(item.status, "error")
-                    break
-                os.kill(self.runner.pool.pid, signal.SIGKILL)
+        zygote = self.runner.pool.pid
+        outcome = await self.runner.run(job, lambda _: os.kill(zygote, signal.SIGKILL))
+        self.assertEqual(outcome.status, "error")
         self.assertTrue(await asyncio.to_thread(none_left, "4242.17"))
 
 
@@ -251,8 +242,8 @@ class Killed(Sandboxed):
             "    async def one(name):\n"
             f"        command = 'echo x > file; setsid sleep {mark} & echo x; sleep {mark}'\n"
             f"        job = Job({SHELL!r}, {{'command': command}}, name, {LIMITS!r})\n"
-            "        async for item in runner.run(job):\n"
-            "            print(runner.pool.pid if runner.pool else 0, flush=True)\n"
+            "        pid = runner.pool.pid if runner.pool else 0\n"
+            "        await runner.run(job, lambda _: print(pid, flush=True))\n"
             f"    await asyncio.gather(*map(one, {[f's{n}' for n in range(CALLS)]!r}))\n"
             "asyncio.run(main())\n"
         )

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import tempfile
 import unittest
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +42,12 @@ class Meeting(ToolRunner):
         self.running = 0
         self.met = asyncio.Event()
 
-    async def run(self, job: Any) -> AsyncGenerator[str | Outcome, None]:
+    async def run(self, job: Any, emit: Any = bool) -> Outcome:
         self.running += 1
         if self.running == 2:
             self.met.set()
         await self.met.wait()
-        yield Outcome("ok", [])
+        return Outcome("ok", [])
 
 
 class Files(unittest.IsolatedAsyncioTestCase):

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 import unittest
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +83,30 @@ class Case(unittest.IsolatedAsyncioTestCase):
     ) -> Outcome:
         self.output = ""
         job = Job(where, args, "s1", {**LIMITS, "wall_s": patience.seconds(20), **limits})
-        async with aclosing(self.runner.run(job)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    return item
-                self.output += item
-        raise AssertionError("no outcome")
+        return await self.runner.run(job, self.print)
+
+    def print(self, text: str) -> None:
+        self.output += text
+
+    async def begun(self, job: Job) -> asyncio.Task[Outcome]:
+        """The call, once it has printed something."""
+        self.output, printed = "", asyncio.Event()
+
+        def emit(text: str) -> None:
+            self.print(text)
+            printed.set()
+
+        call = asyncio.create_task(self.runner.run(job, emit))
+        call.add_done_callback(lambda _: printed.set())
+        await printed.wait()
+        self.assertFalse(call.done())
+        return call
+
+    async def cut(self, job: Job) -> None:
+        """A call that nobody wants any more once it has printed something."""
+        call = await self.begun(job)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
 
     async def shell(self, command: str, **limits: float) -> Outcome:
         return await self.run_tool(SHELL, {"command": command}, **limits)
@@ -123,17 +140,13 @@ class Folders(Case):
     async def test_a_call_runs_in_that_of_its_owner(self) -> None:
         for owner in ("", "ann", "bob"):
             job = Job(SHELL, {"command": "ls; touch here"}, "s1", LIMITS, owner=owner)
-            async with aclosing(self.runner.run(job)) as items:
-                said = [item async for item in items]
-            self.assertEqual([item for item in said if isinstance(item, str)], [])
+            await self.runner.run(job, self.fail)
             self.assertTrue((self.runner.folder("s1", owner) / "here").exists())
 
     async def test_a_call_of_the_servers_own_has_a_fresh_one(self) -> None:
         for command in ("ls; mkdir a; touch a/b; ln -s /etc c", "exit 3", "sleep 60"):
             job = Job(SHELL, {"command": command}, None, {**LIMITS, "wall_s": 1})
-            async with aclosing(self.runner.run(job)) as items:
-                said = [item async for item in items]
-            self.assertEqual([item for item in said if isinstance(item, str)], [])
+            await self.runner.run(job, self.fail)
             self.assertEqual(list(self.runner.workspaces.iterdir()), [])
 
 
@@ -141,14 +154,13 @@ class Priorities(Case):
     async def test_calls_at_once_of_one_person_stand_back(self) -> None:
         """The processor goes to whoever has fewer calls: the second of a person is behind."""
         self.runner = ToolRunner(self.home, accounts=Accounts(Rules({}, people=2)))
-        said = []
+        said: list[str] = []
         with self.runner.accounts.call("ann"):
             for owner in ("ann", "bob"):
                 job = Job(SHELL, {"command": "nice"}, "s1", LIMITS, owner=owner)
-                async with aclosing(self.runner.run(job)) as items:
-                    said.append([item async for item in items if isinstance(item, str)])
+                await self.runner.run(job, said.append)
         own = os.nice(0)
-        self.assertEqual(said, [[f"{min(19, own + 6)}\n"], [f"{own}\n"]])
+        self.assertEqual(said, [f"{min(19, own + 6)}\n", f"{own}\n"])
         self.assertEqual(self.runner.accounts.pools["calls"].total, 0)
 
 
@@ -160,7 +172,7 @@ class Starts(Case):
         before = open_files()
         for turns in range(8):
             source = self.runner.run(Job(SHELL, {"command": "sleep 60"}, "s1", LIMITS))
-            task = asyncio.create_task(anext(source))
+            task = asyncio.create_task(source)
             for _ in range(turns):
                 await asyncio.sleep(0)
             task.cancel()
@@ -478,26 +490,22 @@ class Breaches(Case):
         """Its exit code and end are there, and what it did; only so much is shown meanwhile."""
         command = "yes | head -c 3000000; touch made; echo end; exit 3"
         job = Job(SHELL, {"command": command}, "s1", {**LIMITS, "output_kb": 32})
-        async with aclosing(self.runner.run(job)) as items:
-            found = [item async for item in items]
-        (done,) = [item for item in found if isinstance(item, Outcome)]
+        self.output = ""
+        done = await self.runner.run(job, self.print)
         self.assertEqual((done.status, done.result["exit_code"]), ("ok", 3), done)
         self.assertTrue(done.result["output"].endswith("y\nend\n"))
         self.assertEqual(done.result["output_dropped"], 3_000_004 - 48_000)
         self.assertEqual([item["path"] for item in done.attachments], ["made"])
-        live = "".join(item for item in found if isinstance(item, str))
-        self.assertLessEqual(len(live), 32 * 1024)
-        self.assertIn("more than output_kb allows", live)
+        self.assertLessEqual(len(self.output), 32 * 1024)
+        self.assertIn("more than output_kb allows", self.output)
 
     async def test_output_of_a_tool_beyond_the_limit_is_not_read(self) -> None:
         """Nor is the call given its moment to end: what it says can have no reader."""
         path = self.owned("from yaa import tool\n@tool\ndef talk():\n    while 1: print('y')\n")
         job = Job(("file", path, "talk"), {}, "s1", {**LIMITS, "output_kb": 32})
-        async with aclosing(self.runner.run(job)) as items:
-            found = [item async for item in items]
-        self.assertEqual([item.status for item in found if isinstance(item, Outcome)], ["limit"])
-        text = "".join(item for item in found if isinstance(item, str))
-        self.assertLessEqual(len(text), 32 * 1024 + CHUNK)
+        self.output = ""
+        self.assertEqual((await self.runner.run(job, self.print)).status, "limit")
+        self.assertLessEqual(len(self.output), 32 * 1024 + CHUNK)
 
     async def test_processes(self) -> None:
         await self.breach("for i in $(seq 40); do sleep 30 & done; wait", "processes", 12)
@@ -612,17 +620,13 @@ class Cancelled(Case):
 
     async def test_when_nobody_listens(self) -> None:
         job = Job(("file", self.owned(PATIENT), "tidy"), {}, "s1", LIMITS)
-        async with aclosing(self.runner.run(job)) as items:
-            async for item in items:
-                self.assertEqual(item, "started\n")
-                break
+        await self.cut(job)
+        self.assertEqual(self.output, "started\n")
         self.assertEqual(await self.tidied(), "yes")
 
     async def test_nobody_lives_on_by_not_looking(self) -> None:
         job = Job(("file", self.owned(PATIENT), "deaf"), {}, "s1", LIMITS)
-        async with aclosing(self.runner.run(job)) as items:
-            async for _ in items:
-                break
+        await self.cut(job)
         stops = 'until a=$(wc -c <beat); sleep 0.5; [ "$a" = "$(wc -c <beat)" ]; do :; done'
         found = await self.shell(stops)
         self.assertEqual(found.status, "ok", found)
@@ -654,10 +658,8 @@ class NothingStays(Case):
 
     async def test_closing_the_run_kills_it(self) -> None:
         job = Job(SHELL, {"command": "setsid sleep 300 & echo $!; sleep 300"}, "s1", LIMITS)
-        async with aclosing(self.runner.run(job)) as items:
-            async for item in items:
-                pid = int(str(item).split()[0])
-                break
+        await self.cut(job)
+        pid = int(self.output.split()[0])
         self.assertTrue(await asyncio.to_thread(gone, pid))
 
     async def test_a_server_that_is_killed_takes_its_tools_along(self) -> None:
@@ -667,8 +669,8 @@ class NothingStays(Case):
             "async def main():\n"
             f"    job = Job({SHELL!r}, {{'command': 'setsid sleep 300 & echo $!; sleep 300'}},"
             f" 's', {LIMITS!r})\n"
-            f"    async for item in ToolRunner(Path({str(self.home)!r})).run(job):\n"
-            "        print(item, flush=True)\n"
+            f"    runner = ToolRunner(Path({str(self.home)!r}))\n"
+            "    await runner.run(job, lambda text: print(text, flush=True))\n"
             "asyncio.run(main())\n"
         )
         server = subprocess.Popen(

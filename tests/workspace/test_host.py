@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import tempfile
 import unittest
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +93,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self, command: str, folder: str = "", session: str = "s1", owner: str = ""
     ) -> Outcome:
         job = Job(battery.SHELL, {"command": command}, session, LIMITS, owner=owner, folder=folder)
-        async with aclosing(self.runner.run(job)) as items:
-            async for item in items:
-                if isinstance(item, Outcome):
-                    return item
-        raise AssertionError("no outcome")
+        return await self.runner.run(job)
 
     async def output(self, command: str, folder: str = "", session: str = "s1") -> str:
         found = await self.shell(command, folder, session)

@@ -18,8 +18,7 @@ it, kept_processes keeps one for many calls, process_call.ProcessCall reads what
         job = Job(WHERE, {"mode": "write"}, "any session", LIMITS)
         process = PlainProcess(job, (Mount(WORKSPACE, folder),))
         await process.start()
-        call = ProcessCall(job, process)
-        print([text async for text in call.output()], (await call.outcome()).status)  # [] ok
+        print((await ProcessCall(job, process).run(print)).status)  # ok
         process.kill()
 
     with tempfile.TemporaryDirectory() as folder:

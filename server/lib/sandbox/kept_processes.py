@@ -12,14 +12,15 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ..runtime.accounts import OWNER, Pool, niceness
 from .process import Job, Outcome, Process, parse_message, write_all
-from .process_call import ProcessCall
+from .process_call import Emit, ProcessCall
 
 LIFE_S = 24 * 3600.0  # wall-clock time limit of a process
 LIFE_CPU_S = 3600.0  # CPU time limit of a process
@@ -49,14 +50,6 @@ class KeptProcess:
         self.process.kill()
 
 
-@dataclass(eq=False)
-class Queue:
-    """The queue for one process. `wanted`: calls that run or wait."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    wanted: int = 0
-
-
 class KeptProcesses:
     """The kept processes: at most `most`, each ended after `idle_s` seconds without a call."""
 
@@ -71,61 +64,40 @@ class KeptProcesses:
         self._turns, self._starting = Pool(most, OWNER), 0
         self._held: dict[Key, KeptProcess] = {}
         self._why: dict[str, str] = {}  # process id -> why it was ended
-        self._queues: dict[Key, Queue] = {}
+        self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
-    async def run(self, job: Job, code: str, start: Start) -> AsyncGenerator[str | Outcome, None]:
-        """Run one call in the session's process, and yield its output and Outcome.
+    async def run(self, job: Job, code: str, start: Start, emit: Emit = bool) -> Outcome:
+        """Run one call in the session's process: pass its output to `emit`, return its Outcome.
 
-        `code`: identifies the toolkit's code. Closing the generator ends the process, whose state
-        would be that of half a call. Raises what `start` raises.
+        `code`: identifies the toolkit's code. Cancelling it ends the process, whose state would be
+        that of half a call. Raises what `start` raises.
         """
         key = (job.owner, job.session_id or "", job.stateful)
-        queue = self._queues.setdefault(key, Queue())
-        queue.wanted += 1
-        try:
-            async with queue.lock, aclosing(self._run(key, job, code, start)) as items:
-                async for item in items:
-                    yield item
-        finally:
-            queue.wanted -= 1
-            if not queue.wanted:
-                del self._queues[key]
-
-    async def _run(
-        self, key: Key, job: Job, code: str, start: Start
-    ) -> AsyncGenerator[str | Outcome, None]:
-        async with AsyncExitStack() as held:
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        async with lock, AsyncExitStack() as turn:
             try:
-                await held.enter_async_context(self._turns.turn(job.owner, WAIT_S))
+                await turn.enter_async_context(self._turns.turn(job.owner, WAIT_S))
             except TimeoutError:
                 share = max(1, self._most * OWNER // (1 + OWNER))
                 text = self.full.format(most=self._most, share=share)
-                yield Outcome("error", error={"type": self.busy, "message": text})
-                return
+                return Outcome("error", error={"type": self.busy, "message": text})
             nice = max(job.nice, niceness(self._turns.of(job.owner)))
-            now = replace(job, nice=nice)
-            async with aclosing(self._run_now(key, now, code, start)) as items:
-                async for item in items:
-                    yield item
+            return await self._run(key, replace(job, nice=nice), code, start, emit)
 
-    async def _run_now(
-        self, key: Key, job: Job, code: str, start: Start
-    ) -> AsyncGenerator[str | Outcome, None]:
+    async def _run(self, key: Key, job: Job, code: str, start: Start, emit: Emit) -> Outcome:
         held, restarted = await self._process_for(key, job, _identity(job, code), start)
         held.busy = True
         call = StatefulCall(job, held.process)
         try:
             await call.send()
-            async for text in call.output():
-                yield text
-            found = await call.outcome()
+            outcome = await call.run(emit)
             held.calls += 1
             about: dict[str, Any] = {"of": job.stateful, "id": held.id, "calls": held.calls}
             if restarted:
                 about["restarted"] = restarted
             if not call.is_answered:
-                self._end(key, f"it ended: {found.error.get('message', '')}"[:200])
-            yield replace(found, process=about)
+                self._end(key, f"it ended: {outcome.error.get('message', '')}"[:200])
+            return replace(outcome, process=about)
         finally:
             held.busy, held.used = False, time.monotonic()
             if not call.is_answered:

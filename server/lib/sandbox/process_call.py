@@ -9,7 +9,7 @@ import asyncio
 import codecs
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -20,6 +20,8 @@ from .process import CHUNK, STOP_S, Job, Outcome, Process, limit_error, parse_me
 QUOTED = 2_000  # characters of the output quoted in the error of a breach
 
 logger = logging.getLogger("yaa.tools")
+
+Emit = Callable[[str], object]  # is called with what a tool prints and logs, as it comes
 
 
 class Stream(Protocol):
@@ -37,7 +39,7 @@ class Lines(Protocol):
 
 
 class ProcessCall:
-    """A call in a process. Read `output`, then `outcome`.
+    """A call in a process: `run` it once.
 
     `started`: when its time began, by time.monotonic(); None: with the process.
     """
@@ -55,11 +57,27 @@ class ProcessCall:
         self._abandoned = False  # it did not end in time after a breach
         self._filter = SecretFilter(job.package.secrets if job.package else ())
 
-    async def output(self) -> AsyncGenerator[str, None]:
-        """Yield what the tool prints and logs, as it arrives.
+    async def run(self, emit: Emit) -> Outcome:
+        """Pass on what the tool prints and logs; return how the call ended, with secrets masked.
 
         Ends the call at its deadline and at `output_kb`.
         """
+        await self._read(emit)
+        messages = [parse_message(line) for line in self._lines.splitlines()]
+        end = await self._end(messages)
+        ended, mask = self._judge(messages, end), self._filter.mask
+        return replace(
+            ended,
+            tier=self.process.tier,
+            result=mask(ended.result),
+            error=mask(ended.error),
+            logs=mask(ended.logs),
+            attachments=mask(ended.attachments),
+        )
+
+    # -- while it runs
+
+    async def _read(self, emit: Emit) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         output = asyncio.ensure_future(self._output.read(CHUNK))
         results = asyncio.ensure_future(self._results.readline())
@@ -75,36 +93,20 @@ class ProcessCall:
                     self._pass_deadline()
                 if output in done and (data := output.result()):
                     self._printed += len(data)
-                    yield self._show(self._filter.pass_on(decoder.decode(data)))
+                    emit(self._show(self._filter.pass_on(decoder.decode(data))))
                     if self._may_print_on():
                         output = asyncio.ensure_future(self._output.read(CHUNK))
                         pending.add(output)
                 if results in done and (line := self._line(results)):
                     if text := self._store(line):
-                        yield text
+                        emit(text)
                     results = asyncio.ensure_future(self._results.readline())
                     pending.add(results)
         finally:
             for reading in (output, results):
                 reading.cancel()
         if rest := self._filter.end():
-            yield self._show(rest)
-
-    async def outcome(self) -> Outcome:
-        """Return how the call ended, with secrets masked. Call it when `output` is exhausted."""
-        messages = [parse_message(line) for line in self._lines.splitlines()]
-        end = await self._end(messages)
-        found, mask = self._judge(messages, end), self._filter.mask
-        return replace(
-            found,
-            tier=self.process.tier,
-            result=mask(found.result),
-            error=mask(found.error),
-            logs=mask(found.logs),
-            attachments=mask(found.attachments),
-        )
-
-    # -- while it runs
+            emit(self._show(rest))
 
     def _show(self, text: str) -> str:
         self._shown = (self._shown + text)[-QUOTED:]
