@@ -20,7 +20,7 @@ TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentS
 DATA = ("default", "const", "enum", "examples", "required")
 # Keywords that are sent: those that arguments are checked by, and annotations. Keywords of vendors
 # and of other dialects are refused by providers.
-SENT = frozenset(KEYWORDS) - {"$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRef"} | {
+SENT = frozenset(KEYWORDS) - {"$schema", "$id", "$anchor", "$dynamicAnchor"} | {
     *("title", "description", "default", "examples", "deprecated"),
     *("contentEncoding", "contentMediaType"),
 }

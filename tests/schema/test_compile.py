@@ -18,7 +18,8 @@ USABLE: list[Any] = [
     {"$schema": DRAFT_7[:-1]},
     {"$schema": "https://json-schema.org/draft-07/schema#", "items": [{}]},
     {"$schema": "http://json-schema.org/draft-06/schema#", "items": [{}]},
-    {"$schema": "https://json-schema.org/draft/2019-09/schema#", "items": [{}]},
+    {"$schema": "https://json-schema.org/draft/2019-09/schema#", "items": {}},
+    {"$dynamicAnchor": "here", "items": {"$ref": "#here"}},
     {"title": 5, "x-anything": {"type": "unheard"}, "examples": [{"$ref": "#/nowhere"}]},
     {"properties": {"$ref": {"type": "string"}, "type": {"enum": []}}},
     {"properties": {"child": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"}},
@@ -33,7 +34,7 @@ UNUSABLE: list[tuple[Any, list[str]]] = [
         [
             "/$schema: the dialect 'http://json-schema.org/draft-04/schema' is not supported;"
             " supported: https://json-schema.org/draft/2020-12/schema,"
-            " https://json-schema.org/draft/2019-09/schema, " + DRAFT_7
+            " " + DRAFT_7
         ],
     ),
     (
@@ -46,7 +47,11 @@ UNUSABLE: list[tuple[Any, list[str]]] = [
     ),
     (
         {"$schema": DRAFT_2019, "properties": {"a": {"$recursiveRef": "#"}}},
-        ["/properties/a/$recursiveRef: this keyword of 2019-09 is not supported"],
+        ["/properties/a/$recursiveRef: this keyword is not supported"],
+    ),
+    (
+        {"properties": {"a": {"$dynamicRef": "#here"}}},
+        ["/properties/a/$dynamicRef: this keyword is not supported"],
     ),
     ({"$schema": 7}, ["/$schema: expected text, got integer (7)"]),
     ({"items": [{}]}, ["/items: expected a schema, got array of 1 item"]),

@@ -42,16 +42,10 @@ TABLE: list[tuple[Any, Any, list[str]]] = [
         ["(root): expected at most 1 items, got 2"],
     ),
     (
-        {**DRAFT_2019, "items": [{"type": "null"}], "additionalItems": {"type": "string"}},
-        [1, 2],
-        ["/0: expected null, got integer (1)", "/1: expected string, got integer (2)"],
-    ),
-    (
         {**DRAFT_2019, "dependentRequired": {"a": ["b"]}, "unevaluatedProperties": False},
         {"a": 1},
         ['/b: missing, required together with "a"', '/a: unexpected property "a"'],
     ),
-    ({**DRAFT_2019, "prefixItems": [False]}, [1], []),
     ({**DRAFT_2019, "contains": {"const": 1}, "minContains": 0, "maxContains": 1}, [1, 1])
     + (["(root): expected at most 1 items to be 1, got 2"],),
     (

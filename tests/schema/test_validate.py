@@ -24,7 +24,7 @@ from server.lib.json_schema.validate import (
 )
 
 from .clock import second
-from .suite import REQUIRED, documents, groups
+from .suite import DYNAMIC, REQUIRED, documents, groups
 
 
 class OfficialSuite(unittest.TestCase):
@@ -43,16 +43,22 @@ class OfficialSuite(unittest.TestCase):
 
     def run_folder(self, draft: str, folder: str, formats: dict[str, Format] | Any) -> int:
         """Run all of it; how many tests there were, the unsupported ones included."""
-        known, count = documents(), 0
+        known, count, refused = documents(), 0, 0
         for group in groups(draft, folder):
             count += len(group.tests)
             if group.unsupported:
                 continue
-            validator = Validator(group.schema, formats=formats, documents=known)
+            try:
+                validator = Validator(group.schema, formats=formats, documents=known)
+            except SchemaError as error:
+                self.assertEqual({each.keyword for each in error.errors}, {"$dynamicRef"})
+                refused += len(group.tests)
+                continue
             for test in group.tests:
                 with self.subTest(draft, group=group.name, test=test["description"]):
                     errors = validator.errors(test["data"])
                     self.assertEqual(not errors, test["valid"], errors)
+        self.assertEqual(refused, DYNAMIC.get(folder, 0) if draft == "draft2020-12" else 0)
         return count
 
 
@@ -252,16 +258,10 @@ class Hostile(unittest.TestCase):
         for _ in range(10_000):
             deep = {"allOf": [deep]}
         chain = {f"s{n}": {"$ref": f"#/$defs/s{n + 1}"} for n in range(5_000)}
-        links = {f"p{n}": {"$ref": f"r{n}"} for n in range(9)}
-        scopes = {
-            f"r{n}": {"$id": f"r{n}", "$dynamicAnchor": "here", "properties": links}
-            for n in range(9)
-        }
         cases: list[tuple[str, Any]] = [
             ("deep", deep),
             ("loop", {"$ref": "#"}),
             ("long chain", {"$defs": {**chain, "s5000": True}, "$ref": "#/$defs/s0"}),
-            ("scopes that multiply", {"$defs": scopes, "$ref": "r0"}),
             ("wide", {"allOf": [{"type": "null"}] * 30_000}),
             ("long text", {"description": "x" * 1_000_001}),
             ("exponential pattern", {"pattern": "^(a+)+$"}),

@@ -5,10 +5,6 @@ keywords. Errors in a schema are collected in `problems`, not raised, and a sche
 not run. There are two kinds of edges between nodes. "same" edges (allOf, $ref) are followed at
 once, so that a loop among them, which would never end, is detected. "inside" edges (properties,
 items) are queued, so that recursion through members uses no stack.
-
-$dynamicRef is resolved here too. Its target depends on the dynamic scope, so nodes are keyed by
-(schema, dynamic scope) and the reference is static at run time. The scope lists only resources with
-dynamic anchors, each once.
 """
 
 from __future__ import annotations
@@ -28,15 +24,17 @@ from .report import Check, Mismatch, Node, Place, Run, Seen, describe, either, o
 # Used by `compile` to resolve each $ref, and by `inline` and `portable` for the places of
 # subschemas. A document is walked once, only where subschemas can be: an "$id" inside an enum names
 # nothing. Nothing is fetched: a reference to a URI that is neither in the document nor in the table
-# of known documents is unresolved. JSON Schema 2020-12 and 2019-09 sections 8 and 9; draft-07
-# section 8.
+# of known documents is unresolved. JSON Schema 2020-12 sections 8 and 9; draft-07 section 8.
 
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
-DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
-# Without the scheme, which is often http for https. Draft-06 keywords mean the same in draft-07.
-_DIALECTS = {each.partition("://")[2]: each for each in (DRAFT_2020, DRAFT_2019, DRAFT_7)}
+# Without the scheme, which is often http for https. What programs write of 2019-09 and draft-06
+# means the same in the next draft.
+_DIALECTS = {each.partition("://")[2]: each for each in (DRAFT_2020, DRAFT_7)}
+_DIALECTS["json-schema.org/draft/2019-09/schema"] = DRAFT_2020
 _DIALECTS["json-schema.org/draft-06/schema"] = DRAFT_7
+# Their targets depend on the way that leads to them. Only metaschemas use them.
+DYNAMIC = ("$dynamicRef", "$recursiveRef")
 MAX_SUBSCHEMAS = 5_000
 
 # Keywords whose operand is a subschema, a list of subschemas, an object of named subschemas.
@@ -62,7 +60,6 @@ class Resource:
     root: Any
     dialect: str
     anchors: dict[str, Any] = field(default_factory=dict)
-    dynamic: dict[str, Any] = field(default_factory=dict)  # those declared by $dynamicAnchor
 
 
 class ResourceIndex:
@@ -78,11 +75,8 @@ class ResourceIndex:
         """Return the resource that `schema` belongs to, `default` if it is not indexed."""
         return self._homes.get(id(schema), default)
 
-    def resolve(self, reference: str, base: Resource) -> tuple[Any, Resource, str]:
-        """Return (the target schema, its resource, its anchor or "" if it was named by a pointer).
-
-        Raises UnresolvedReference.
-        """
+    def resolve(self, reference: str, base: Resource) -> tuple[Any, Resource]:
+        """Return (the target schema, its resource). Raises UnresolvedReference."""
         address, _, fragment = reference.partition("#")
         resource = self._resource(address, base) if address else base
         anchor = unquote(fragment)
@@ -92,7 +86,7 @@ class ResourceIndex:
                     f"{reference[:200]!r} names an anchor that does not exist"
                 )
             target = resource.anchors[anchor]
-            return target, self.home(target, resource), anchor
+            return target, self.home(target, resource)
         target = resource.root
         for key in tokens(fragment):
             target = member(target, key)
@@ -101,7 +95,7 @@ class ResourceIndex:
             )  # a pointer may enter another resource (section 9.2.1)
         if not isinstance(target, dict | bool):
             raise UnresolvedReference(f"{reference[:200]!r} does not lead to a schema")
-        return target, resource, ""
+        return target, resource
 
     def _resource(self, address: str, base: Resource) -> Resource:
         uri = join(base.uri, address)
@@ -149,8 +143,6 @@ class ResourceIndex:
             for keyword in ("$anchor", "$dynamicAnchor"):
                 if isinstance(anchor := schema.get(keyword), str):
                     resource.anchors[anchor] = schema
-                    if keyword == "$dynamicAnchor":
-                        resource.dynamic[anchor] = schema
         return resource
 
 
@@ -228,7 +220,7 @@ def _subschemas(schema: dict[str, Any]) -> Iterator[Any]:
 
 # -- compile --------------------------------------------------------------------------------------
 
-MAX_NODES = 8_000  # the metaschema of 2020-12 has 7,000: its references are dynamic
+MAX_NODES = 8_000
 NODE_COST = 20  # µs of CPython, as patterns are measured
 MAX_CHAIN = 100  # subschemas that apply to one and the same value
 ANY_VALUE = "a value"
@@ -241,23 +233,17 @@ Keywords = Mapping[str, tuple[Shape, Builder | None]]  # in the order of the che
 
 @dataclass(slots=True)
 class Site:
-    """A schema to compile, its place and its dynamic scope. Passed to the keyword functions."""
+    """A schema to compile, and its place. Passed to the keyword functions."""
 
     compiler: Compiler
     schema: Any
     resource: Resource
-    scope: tuple[str, ...]  # the dynamic scope: URIs of resources, outermost first
     where: Place
 
     @property
     def draft7(self) -> bool:
         """Return whether the schema's dialect is draft-07."""
         return self.resource.dialect == DRAFT_7
-
-    @property
-    def modern(self) -> bool:
-        """Return whether the schema's dialect is 2020-12."""
-        return self.resource.dialect == DRAFT_2020
 
     @property
     def formats(self) -> Mapping[str, Format]:
@@ -285,35 +271,28 @@ class Site:
         """
         return self.compiler.pattern(source)
 
-    def follow(self, keyword: str) -> Node | None:
-        """Return the node that a reference leads to; None if it is unresolved.
+    def follow(self, reference: str) -> Node | None:
+        """Return the node that a `$ref` leads to; None if it is unresolved.
 
         An unresolved reference is added to `problems`. The referring node takes over the target's
         `expected` text if it has none of its own.
         """
         library, node = self.compiler.library, self.compiler.node(self)
         try:
-            target, resource, anchor = library.resolve(self.schema[keyword], self.resource)
+            target, resource = library.resolve(reference, self.resource)
         except UnresolvedReference as error:
-            self.add_problem(keyword, str(error))
+            self.add_problem("$ref", str(error))
             return None
-        if keyword == "$dynamicRef" and anchor in resource.dynamic:
-            for uri in self.scope:  # the outermost resource with that anchor wins (8.2.3.2)
-                _, outer, _ = library.resolve(uri + "#", resource)
-                if anchor in outer.dynamic:
-                    target, resource = outer.dynamic[anchor], outer
-                    break
-        landing = replace(self, schema=target, resource=resource, where=self._landing(keyword))
+        landing = replace(self, schema=target, resource=resource, where=self._landing(reference))
         same = self.compiler.same(landing)
         if len(self.schema) == 1 or node.expected == ANY_VALUE:
             node.expected = same.expected
         return same
 
-    def _landing(self, keyword: str) -> Place:
+    def _landing(self, reference: str) -> Place:
         """Return the place of the target if it is a pointer into the root, else the reference's."""
-        reference = self.schema[keyword]
         if self.resource is not self.compiler.library.root or f"{reference}/"[:2] != "#/":
-            return self.where, keyword
+            return self.where, "$ref"
         where: Place = None
         for key in tokens(reference):
             where = (where, key)
@@ -345,12 +324,12 @@ class Compiler:
         self.keywords = keywords
         self.formats = formats
         self.problems: list[Mismatch] = []
-        self._nodes: dict[tuple[int, tuple[str, ...]], Node] = {}
+        self._nodes: dict[int, Node] = {}
         self._queue: deque[Site] = deque()
         self._chain: list[Node] = []  # nodes being filled that apply to the same value
         self._patterns: dict[str, Pattern] = {}
         self.patterns_cost = 0
-        self.root = self.inside(Site(self, schema, self.library.root, (), None))
+        self.root = self.inside(Site(self, schema, self.library.root, None))
         while self._queue:
             site = self._queue.popleft()
             if len(self._nodes) > MAX_NODES:
@@ -381,13 +360,13 @@ class Compiler:
         return self._patterns[source]
 
     def node(self, site: Site) -> Node:
-        """Return the node of this schema in this dynamic scope, created empty if it is new."""
-        return self._nodes.setdefault((id(site.schema), site.scope), Node())
+        """Return the node of this schema, created empty if it is new."""
+        return self._nodes.setdefault(id(site.schema), Node())
 
     def inside(self, site: Site) -> Node:
         """Return the node of this site and queue it to be filled."""
-        self._enter(site)
-        if (id(site.schema), site.scope) not in self._nodes:
+        site.resource = self.library.home(site.schema, site.resource)
+        if id(site.schema) not in self._nodes:
             self._queue.append(site)
         return self.node(site)
 
@@ -396,7 +375,7 @@ class Compiler:
 
         Loops and chains longer than MAX_CHAIN are added to `problems`.
         """
-        self._enter(site)
+        site.resource = self.library.home(site.schema, site.resource)
         node = self.node(site)
         if node in self._chain:
             site.add_problem("$ref", "refers to itself without looking into the value")
@@ -405,11 +384,6 @@ class Compiler:
         else:
             self._fill(site)
         return node
-
-    def _enter(self, site: Site) -> None:
-        site.resource = resource = self.library.home(site.schema, site.resource)
-        if resource.dynamic and resource.uri not in site.scope:
-            site.scope = (*site.scope, resource.uri)
 
     def _fill(self, site: Site) -> None:
         node, schema = self.node(site), site.schema
@@ -423,11 +397,9 @@ class Compiler:
             node.expected = "anything" if schema else "nothing"
         elif site.resource.dialect not in ABSENT:
             message = f"the dialect {site.resource.dialect[:200]!r} is not supported; "
-            site.add_problem(
-                "$schema", message + f"supported: {DRAFT_2020}, {DRAFT_2019}, {DRAFT_7}#"
-            )
-        elif site.resource.dialect == DRAFT_2019 and "$recursiveRef" in schema:
-            site.add_problem("$recursiveRef", "this keyword of 2019-09 is not supported")
+            site.add_problem("$schema", message + f"supported: {DRAFT_2020}, {DRAFT_7}#")
+        elif not site.draft7 and (keyword := next(filter(schema.__contains__, DYNAMIC), "")):
+            site.add_problem(keyword, "this keyword is not supported")
         elif self._well_formed(site):
             self._chain.append(node)
             node.tracks = not schema.keys().isdisjoint(
@@ -458,9 +430,8 @@ class Compiler:
 # By dialect: the keywords of 2020-12 that it does not have.
 ABSENT = {
     DRAFT_2020: frozenset[str](),
-    DRAFT_2019: frozenset({"$dynamicRef", "prefixItems"}),
     DRAFT_7: frozenset(
-        "$dynamicRef dependentSchemas dependentRequired prefixItems"
+        "dependentSchemas dependentRequired prefixItems"
         " unevaluatedItems unevaluatedProperties".split()
     ),
 }

@@ -405,15 +405,10 @@ def unique_items(site: Site, operand: bool) -> Check | None:
 # --------------------------------------------------------- subschemas that apply to the same value
 
 
-def reference(keyword: str) -> Builder:
-    """Return the builder of `$ref` or `$dynamicRef`."""
-
-    def build(site: Site, operand: str) -> Check | None:
-        """Build the check: the one of the target's node."""
-        target = site.follow(keyword)
-        return target.check if target else None
-
-    return build
+def reference(site: Site, operand: str) -> Check | None:
+    """Build the check of `$ref`: the one of the target's node."""
+    target = site.follow(operand)
+    return target.check if target else None
 
 
 def all_of(site: Site, operand: list[Any]) -> Check:
@@ -689,9 +684,9 @@ def prefix_items(site: Site, operand: list[Any], keyword: str = "prefixItems") -
 def items(site: Site, operand: Any) -> Check | None:
     """Build the check of `items`, which may be a list before 2020-12."""
     if not isinstance(operand, list):
-        start = len(site.schema.get("prefixItems", ())) if site.modern else 0
+        start = 0 if site.draft7 else len(site.schema.get("prefixItems", ()))
         return rest_of_items(site, operand, "items", start)
-    if not site.modern:
+    if site.draft7:
         return prefix_items(site, operand, "items")
     site.add_problem("items", f"expected a schema, got {describe(operand)}")
     return None
@@ -735,7 +730,7 @@ def contains(site: Site, operand: Any) -> Check:
         if not isinstance(value, list):
             return
         fits = [i for i, item in enumerate(value) if not node.attempt(item, (at, i), run)]
-        if seen is not None and site.modern:
+        if seen is not None:
             seen.update(fits)
         got = f"items to be {node.expected}, got {len(fits)}"
         if len(fits) < least:

@@ -1,4 +1,4 @@
-"""Validate JSON values against JSON Schema 2020-12, 2019-09 and draft-07, reporting every mismatch.
+"""Validate JSON values against JSON Schema 2020-12 and draft-07, reporting every mismatch.
 
 Used for tool arguments, answers to interrupts and structured output. The table KEYWORDS lists the
 supported keywords; `compile` turns a schema into nodes and `report` runs them. Schemas may be
@@ -134,10 +134,11 @@ def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]
 def check_schema(schema: Any, max_cost: int = MAX_COST) -> list[Mismatch]:
     """Return the reasons why this schema is unusable, with pointers into it; [] if it can be used.
 
-    Unusable are: dialects other than 2020-12, 2019-09 and draft-07 (draft-06 is read as draft-07),
-    references that leave the schema or have no target, reference loops, keywords with operands of
-    the wrong shape, patterns that are not ECMA-262, that could take exponential time or that
-    together cost more than `max_cost`, and sizes beyond the limits of this package.
+    Unusable are: dialects other than 2020-12 and draft-07 (as which 2019-09 and draft-06 are read),
+    dynamic and recursive references, references that leave the schema or have no target, reference
+    loops, keywords with operands of the wrong shape, patterns that are not ECMA-262, that could
+    take exponential time or that together cost more than `max_cost`, and sizes beyond the limits
+    of this package.
     """
     try:
         cached_validator(schema, max_cost=max_cost)
@@ -263,8 +264,7 @@ KEYWORDS: Keywords = {
     "uniqueItems": (BOOLEAN, keywords.unique_items),
     "minProperties": (SIZE, size("minProperties", dict, "property")),
     "maxProperties": (SIZE, size("maxProperties", dict, "property")),
-    "$ref": (TEXT, keywords.reference("$ref")),
-    "$dynamicRef": (TEXT, keywords.reference("$dynamicRef")),
+    "$ref": (TEXT, keywords.reference),
     "allOf": (SCHEMAS, keywords.all_of),
     "anyOf": (SCHEMAS, keywords.any_of),
     "oneOf": (SCHEMAS, keywords.one_of_),
