@@ -49,7 +49,7 @@ from .lib.runtime.event_loop import repeat
 from .lib.runtime.memory import give_back
 from .lib.sandbox.policy import TIERS
 from .models.adapter import BaseAPI, adapters
-from .models.offered_models import ask_vendors
+from .models.model_list import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
 from .protocols.services import Services

@@ -355,6 +355,9 @@ class FakeWorkspace:
         self.bases: dict[str, str | None] = {}  # tree -> base
         self.blocked: dict[str, str] = {}  # files that no restore can remove
 
+    def exists(self) -> bool:
+        return True
+
     def describe(self, session: Any) -> str:
         return self.host.place
 

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import Problem, refuse, translate_problems
 from ..json_types import Change, Event, Json, RunWarning, Session, ToolCall, ToolResult
@@ -22,6 +22,8 @@ from ..session.workspace_stand import stand_of
 from ..telemetry import log
 from ..tools.result import with_files
 from ..workspace.errors import WorkspaceError
+from ..workspace.interface import Workspace
+from ..workspace.interface import Workspaces as Workspaces
 from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState, is_lost, lost_calls
 
 MOST_CHANGES = 100  # files named in a document
@@ -32,29 +34,6 @@ UNRECORDED = "workspace_unrecorded"  # a code of `run.warnings`
 RUN_CODES = {"busy": "workspace_busy", "disk_full": "disk_full"}
 
 logger = log.get("agent")
-
-
-class Workspace(Protocol):
-    """A workspace as server/workspace/host.py has it."""
-
-    mode: str
-    is_recorded: bool
-
-    def describe(self, session: Session) -> str:
-        """Return where tools work and what they reach, for the prompt; "" if none can run."""
-        ...
-
-    async def request(self, name: str, **arguments: Any) -> Json:
-        """Do an operation of the workspace process. Raises WorkspaceError."""
-        ...
-
-
-class Workspaces(Protocol):
-    """The workspaces of a server."""
-
-    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
-        """Return the workspace of a session. Raises Problem."""
-        ...
 
 
 def workspace_of(
@@ -389,7 +368,7 @@ class RecordGroup:
 
 
 class CallRecord:
-    """The record of the files after one call (`Aftermath` of tools/aftermath.py)."""
+    """The record of the files after one call (`Aftermath` of tools/running_calls.py)."""
 
     def __init__(self, group: RecordGroup, call_id: str) -> None:
         self._group, self._call_id = group, call_id

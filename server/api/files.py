@@ -8,7 +8,6 @@ session can read its files.
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
@@ -17,7 +16,7 @@ from ..lib.runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, misfit, read_object
 from .router import RequestContext
-from .transfers import send_content, workspace_problems
+from .transfers import Workspace, Workspaces, send_content, workspace_problems
 
 HEADERS = {
     "Content-Type": "application/octet-stream",
@@ -27,26 +26,6 @@ MAX_PATH = 4096
 AT_ONCE = 4  # pieces that are read at the same time, each by a process
 MAX_ID = 128  # characters of a session's id, as in its document
 OF_THE_FILE = ("file_not_found", "file_unusable", "path_outside", "request_invalid")
-
-
-class Workspace(Protocol):
-    """The interface of a workspace (workspace/host.py)."""
-
-    def exists(self) -> bool:
-        """Return whether its folder is there."""
-        ...
-
-    async def request(self, name: str, **arguments: Any) -> Json:
-        """Have its process do an operation. Raises WorkspaceError."""
-        ...
-
-
-class Workspaces(Protocol):
-    """The interface of the workspaces that `Downloads` uses."""
-
-    def get(self, owner: str, session_id: str) -> Workspace:
-        """Return the workspace of a session."""
-        ...
 
 
 class Downloads:

@@ -16,13 +16,13 @@ from ..session.limits import LimitCeilings
 from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 from .transfers import (
+    Workspaces,
     about_upload,
     read_query,
     receive_content,
     send_content,
     workspace_problems,
 )
-from .workspaces import Workspaces
 
 NO_SESSION = ""  # the workspace whose process serves objects; no session has this id
 MAX_MISSING = 1_000  # objects that an answer names

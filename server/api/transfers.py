@@ -17,6 +17,8 @@ from ..errors import Problem
 from ..json_types import Json
 from ..lib.runtime.command import COMMAND
 from ..workspace.errors import WorkspaceError
+from ..workspace.interface import Workspace as Workspace
+from ..workspace.interface import Workspaces as Workspaces
 from .router import RequestContext
 from .static import byte_range, matches
 

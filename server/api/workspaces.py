@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
@@ -22,6 +22,7 @@ from .files import MAX_ID, disposition
 from .router import RequestContext, Route
 from .transfers import (
     HEADERS,
+    Workspaces,
     about_upload,
     number_in,
     read_pairs,
@@ -41,27 +42,6 @@ _MOVE = object_schema({"from": _PATH, "to": _PATH}, None, closed=True)
 _RESTORE = object_schema({"tree": _TREE, "after": _TREE, "paths": _PATHS}, ("tree",), closed=True)
 _DISCARD = object_schema({"paths": _PATHS, "tree": _TREE}, closed=True)
 _APPLY = object_schema({**_DISCARD["properties"], "force": {"type": "boolean"}}, closed=True)
-
-
-class Workspace(Protocol):
-    """The interface of a workspace (workspace/host.py)."""
-
-    @property
-    def mode(self) -> str:
-        """Return own, read, write or overlay."""
-        ...
-
-    async def request(self, name: str, **arguments: Any) -> Json:
-        """Have its process do an operation. Raises WorkspaceError."""
-        ...
-
-
-class Workspaces(Protocol):
-    """The interface of the workspaces that handlers use."""
-
-    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
-        """Return the workspace of a session. Raises Problem."""
-        ...
 
 
 class WorkspaceRequest:

@@ -7,12 +7,12 @@ Words go on at once. Held back are the first signs of a line until its kind is k
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
-
-from .text_width import width_of
 
 Span = tuple[str, str]  # (text, style)
 
+JOINER, EMOJI = "\u200d", "\ufe0f"  # U+FE0F: the sign before it is drawn as an emoji, wide
 MOST_HELD = 400  # characters of a span that does not end
 RULE = 40  # columns
 _UNDECIDED = re.compile(r"[ \t]*(#{0,6}|[-*+_=`~>]*|\d{0,9}[.)]?)[ \t]*")
@@ -204,3 +204,22 @@ def _size(cell: list[Span]) -> int:
 
 def _styled(cell: list[Span]) -> list[Span]:
     return [(text, "bold") for text, _style in cell]
+
+
+def width_of(text: str) -> int:
+    """Return the columns of a line; what is drawn over another sign takes none."""
+    total, previous, joined = 0, 0, False
+    for sign in text:
+        if sign == EMOJI:
+            columns = 2 - previous if 0 < previous < 2 else 0
+        elif joined or unicodedata.category(sign) in ("Mn", "Me", "Cf") or _is_tone(sign):
+            columns = 0
+        else:
+            columns = previous = 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        joined = sign == JOINER
+        total += columns
+    return total
+
+
+def _is_tone(sign: str) -> bool:
+    return "\U0001f3fb" <= sign <= "\U0001f3ff"

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ..json_types import Json
 from .terminal import Terminal, on_one_line
 
-
-class Library(Protocol):
-    """The interface of the prompts that `chat` uses (tools/mcp/library.py)."""
-
-    async def lists(self, *kinds: str, names: frozenset[str] | None = None) -> list[Json]:
-        """Return {name, KIND: […]} of each server."""
-        ...
-
-    async def prompt(self, name: str, prompt: str, arguments: dict[str, str]) -> Json:
-        """Return a prompt. Raises Problem."""
-        ...
+if TYPE_CHECKING:
+    from ..api.mcp import Library
 
 
 class McpPrompts:

@@ -6,6 +6,7 @@ The answer is from outside: what is not a model is left out, and everything is b
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -13,12 +14,16 @@ from ..lib.http.client import Client, ClientError, Timeouts
 from ..lib.runtime.offload import offload
 from ..lib.strict_json import JSONError, loads
 from ..session.limits import API_PATHS
-from .failure import MAX_ERROR_BODY, from_status
+from ..telemetry import log
+from .failure import MAX_ERROR_BODY, Failure, from_status
 from .http_model import RemoteAPI
+from .registry import Models
 from .vendors import ListedModel, models_in
 
 PATIENCE = Timeouts(connect=10, first_byte=15, idle=10, total=20)
 MAX_LIST = 16 << 20  # bytes; the longest lists have about one
+
+logger = log.get("llm")
 
 
 def base_of(api: RemoteAPI) -> str:
@@ -63,3 +68,24 @@ async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = T
         return await offload(len(body), loads, body)
     except JSONError:
         return None
+
+
+async def ask_vendors(models: Models, client: Client) -> None:
+    """Ask all providers with a key for their lists, but those whose models the owner has listed.
+
+    A key alone says nothing of the models it is good for, and a person wants to choose. No request
+    waits for this, and a vendor that does not answer changes nothing but the length of the list.
+    """
+    await asyncio.gather(*(_ask(name, models, client) for name in models.single_models()))
+
+
+async def _ask(name: str, models: Models, client: Client) -> None:
+    """Add the models that a provider lists; log what it says instead of a list."""
+    api = models.resolve({"name": name}).api
+    assert isinstance(api, RemoteAPI), "others have no entry"
+    try:
+        listed = await list_models(api, client)
+    except Failure as failure:
+        logger.warning("%s does not list its models: %s", name, failure.message)
+        return
+    models.offer(name, {model.name: model.window for model in listed or ()})

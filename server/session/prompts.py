@@ -7,8 +7,10 @@ the facts it contains do not change, so that providers can cache it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from ..json_types import Message, RunWarning, Session
@@ -17,7 +19,6 @@ from .guidance import instructions_text, prompt_listing
 from .modes import mode_of
 from .outcome import schema_of
 from .prompt_texts import ABOUT, CHARACTER, MODE_RULES, PROTOCOL, PROTOCOL_FACTS, SECTIONS, TITLE
-from .template import fill, placeholders_in
 
 _OPTIONAL_FACTS = (
     *("agent", "mode", "skills", "instructions", "host", "place"),
@@ -35,6 +36,11 @@ UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeho
 UNREADABLE_CALL = "prompt_call_unreadable"
 
 MOST_NAMED, MAX_NAME = 20, 100  # placeholders in a remark, characters of a name in it
+
+MOST_FILLED = 1_000  # placeholders of one template
+MOST_REPEATED = 8
+
+_PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
 
 
 def system(session: Session) -> str:
@@ -165,3 +171,32 @@ def title_request(session: Session, messages: list[Message]) -> list[Message]:
         {"role": "system", "content": custom(session["config"]).get("title", TITLE)},
         {"role": "user", "content": "\n\n".join(lines[:4])},
     ]
+
+
+def fill(template: str, facts: Mapping[str, str]) -> str:
+    """Replace the placeholders `{name}` of a template, in one pass: values are not templates.
+
+    Templates come with sessions, so what one costs grows no faster than it is long.
+    `{{x}}` is not a placeholder: tool calls refer to earlier results that way. Placeholders stay as
+    they are after the first MOST_FILLED, and where the values together would become MOST_REPEATED
+    times as long as they are.
+    """
+    if "{" not in template:  # most sections have none
+        return template
+    room = MOST_REPEATED * sum(map(len, facts.values()))
+
+    def value(match: re.Match[str]) -> str:
+        """Return the value of one placeholder, or itself."""
+        nonlocal room
+        text = facts.get(match[1])
+        if text is None or len(text) > room:
+            return match[0]
+        room -= len(text)
+        return text
+
+    return _PLACEHOLDER.sub(value, template, count=MOST_FILLED)
+
+
+def placeholders_in(template: str) -> set[str]:
+    """Return the names of the placeholders that are filled in."""
+    return {match[1] for match in islice(_PLACEHOLDER.finditer(template), MOST_FILLED)}

@@ -14,12 +14,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Protocol
 
 from ..json_types import Event
 from ..lib.strict_json import dumps
 from ..session import events
 from ..session.limits import LimitCeilings
-from .aftermath import Aftermath, complete
 from .execution_claims import Claims, Locks
 
 SessionKey = tuple[str, str]  # owner, session id
@@ -32,6 +32,38 @@ KEPT_OUTPUT = 50_000  # characters of live output kept for a client that comes b
 TOLD_OUTPUT = 4_000  # characters of it in the result of a stopped call
 
 LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # live output; not part of the result
+
+
+class Aftermath(Protocol):
+    """What is done after a call has ended, and before its result is kept or told.
+
+    That is the record of the files it changed.
+    """
+
+    async def complete(self, result: Event) -> Event:
+        """Return the TOOL_CALL_RESULT with what was found out after the call."""
+        ...
+
+    def abandon(self) -> None:
+        """Clean up after a call, which may have ended without a result."""
+        ...
+
+
+async def complete(aftermath: Aftermath, result: Event, stopping: Callable[[], bool]) -> Event:
+    """Return the complete result of a call.
+
+    Not cut by cancelling unless the server stops: the call has ended, and what it did must not be
+    forgotten.
+    """
+    task = asyncio.ensure_future(aftermath.complete(result))
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if stopping() or task.cancelled():
+                task.cancel()
+                raise
+    return task.result()
 
 
 @dataclass(eq=False)

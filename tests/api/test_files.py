@@ -41,12 +41,17 @@ class Pieces:
         self.size = sum(len(p) for p in pieces if isinstance(p, bytes)) if size is None else size
         self.place: tuple[str, str] = ("", "")
 
-    def get(self, owner: str, session_id: str) -> Pieces:
+    mode, is_recorded = "own", True
+
+    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Pieces:
         self.place = owner, session_id
         return self
 
     def exists(self) -> bool:
         return True
+
+    def describe(self, session: Any) -> str:
+        return ""
 
     async def request(self, name: str, **arguments: Any) -> dict[str, Any]:
         self.asked.append((*self.place, name, arguments["path"], arguments["offset"]))

@@ -72,7 +72,7 @@ class World:
         }
         self.router = Router(table, nothing, keys)
 
-    def get(self, _owner: str, _session: str, folder_name: str | None = None) -> Workspace:
+    def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
         return Workspace(self, folder_name)
 
     def operations(self, folder: str | None) -> Operations:
@@ -118,7 +118,13 @@ class Workspace:
 
     def __init__(self, world: World, folder: str | None) -> None:
         self._world, self._folder = world, folder
-        self.mode = "overlay" if folder else "own"
+        self.mode, self.is_recorded = "overlay" if folder else "own", True
+
+    def exists(self) -> bool:
+        return True
+
+    def describe(self, _session: Any) -> str:
+        return ""
 
     async def request(self, name: str, **arguments: Any) -> Any:
         return self._world.operations(self._folder).perform(name, arguments)

@@ -7,9 +7,8 @@ import re
 import unittest
 from itertools import groupby
 
-from server.cli.markdown_lines import MarkdownLines
+from server.cli.markdown_lines import MarkdownLines, width_of
 from server.cli.terminal import STYLES, visible
-from server.cli.text_width import width_of
 from tests.tooling.tools import ROOT
 
 TEXT = """\

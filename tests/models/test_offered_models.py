@@ -12,7 +12,7 @@ from typing import Any
 from server.app import App
 from server.config import load
 from server.lib.http.client import Client
-from server.models.offered_models import ask_vendors
+from server.models.model_list import ask_vendors
 from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.session.template import MOST_FILLED, fill, placeholders_in
+from server.session.prompts import MOST_FILLED, fill, placeholders_in
 
 
 class Template(unittest.TestCase):

@@ -17,25 +17,30 @@ from ....lib.runtime.file_stamps import Stamp
 from ....lib.strict_json import as_list
 from ....telemetry import log
 from ..peer import LinkError, SignInNeeded
-from .discovery import Web, find_resource
+from .discovery import Web, find_issuer, find_resource
 from .grants import ClientId, GrantError, Tokens, auth_method, read_tokens, refusal, token_request
-from .machine import program_tokens
 from .metadata import (
+    Issuer,
     OAuthError,
     Resource,
     covers,
+    first_issuer,
     is_same_issuer,
     merge_scopes,
     read_challenge,
     safe_url,
     scopes_in,
 )
-from .settings import OAuthSettings
+from .settings import CLIENT, JWT_BEARER, OAuthSettings, read_file
 from .store import TokenStore
 
 TOKEN_KEYS = ("access_token", "refresh_token", "renew_at")
 TEMPORARY = ("temporarily_unavailable", "server_error", "slow_down")
 UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client")
+BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
+ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 FORMER = 4  # replaced secrets that are still masked
 
 logger = log.get("mcp")
@@ -281,3 +286,55 @@ class Access:
         new = [each for each in old if isinstance(each, str) and each not in self._former]
         self._former = [*new, *self._former][:FORMER]
         self._record, self._stamp = record, stamp
+
+
+# Tokens of a program: nobody signs in. `client_credentials` proves itself with a secret,
+# `jwt_bearer` hands over an assertion that the platform wrote into a file, as for workloads of a
+# cluster (RFC 7523 section 2.1). `identity_assertion` has the identity provider of a company turn a
+# person's ID token into an assertion first (RFC 8693, draft-ietf-oauth-identity-assertion-authz).
+# Nothing is tried again: a refused assertion stays refused.
+
+
+async def program_tokens(access: Access, resource: Resource | None) -> tuple[Json, Tokens]:
+    """Return what the record should say of new tokens, and the tokens. Raises OAuthError."""
+    if resource is None:
+        raise OAuthError("it has no metadata that names its authorization server")
+    settings = access.settings
+    name = first_issuer(resource, "", settings.issuer)
+    issuer = await find_issuer(access.web, name, interactive=False)
+    scopes = settings.scopes or scopes_in(access.challenge.get("scope", "")) or resource.scopes
+    client = access.own_client(issuer.auth_methods)
+    fields = {"scope": " ".join(scopes), "resource": resource.resource}
+    if settings.grant == CLIENT:
+        fields["grant_type"] = "client_credentials"
+    else:
+        fields["grant_type"] = BEARER
+        assertion = read_file(settings.assertion_file, "assertionFile")
+        if settings.grant != JWT_BEARER:
+            assertion = await _exchanged(access, assertion, issuer, fields)
+        fields["assertion"] = assertion
+    tokens = await access.request_tokens(issuer.token_endpoint, client, fields)
+    told = {"issuer": issuer.issuer, "resource": resource.resource, "scopes": list(scopes)}
+    return told, tokens
+
+
+async def _exchanged(access: Access, id_token: str, issuer: Issuer, fields: dict[str, str]) -> str:
+    """Return the assertion for which the identity provider exchanges an ID token."""
+    settings = access.settings
+    sent = {
+        "grant_type": EXCHANGE,
+        "requested_token_type": ID_JAG,
+        "subject_token": id_token,
+        "subject_token_type": ID_TOKEN,
+        "audience": issuer.issuer,
+        "resource": fields["resource"],
+        "scope": fields["scope"],
+    }
+    headers, body = token_request(ClientId(settings.provider_client), sent)
+    status, document = await access.web.post(settings.provider_url, headers, body)
+    if status >= 300 or "error" in document:
+        raise refusal(document)
+    found = document.get("access_token")
+    if document.get("issued_token_type") != ID_JAG or not isinstance(found, str):
+        raise OAuthError("the identity provider sent no assertion for the authorization server")
+    return found
