@@ -62,7 +62,7 @@ from .telemetry.log import RotatingFile, Rotation
 from .telemetry.monthly_usage import MonthlyUsage
 from .telemetry.otlp import Exporter
 from .tools.execution_claims import Claims, Locks
-from .tools.result import StorageFigures, Workspaces, storage_figures
+from .tools.retention import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
 from .tools.toolbox import Toolbox
 from .tools.web_search import SearchChoice, find_search

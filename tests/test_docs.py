@@ -34,13 +34,13 @@ from server.lib import strict_json
 from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
 from server.session import (
+    account,
     agent_definition,
     config_schema,
     events,
     prompt_texts,
     prompts,
     reminders,
-    run_record,
     schema,
 )
 from server.session.limits import API_PATHS
@@ -93,7 +93,7 @@ class Reference(unittest.TestCase):
     def test_log_lines(self) -> None:
         access = set(members("server/api/router.py", "_write_access"))
         self.assert_rows("logs.md", "Access member", access)
-        run = {*members("server/session/run_record.py", "log_fields"), *run_record.TOKEN_COUNTS}
+        run = {*members("server/session/account.py", "log_fields"), *account.TOKEN_COUNTS}
         run |= set(members("server/agent/observer.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
         call = {*members("server/agent/observer.py", "begin"), *observer.TOKENS}

@@ -33,20 +33,19 @@ from ..lib.runtime.offload import offload
 from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
-from ..session import accept, agent_definition, config_schema, events, media_room, prompts
-from ..session import run_record as account
+from ..session import accept, account, agent_definition, config_schema, events, media_room, prompts
 from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, yaa_metadata
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits, extend_limits
 from ..session.modes import mode_of
+from ..session.run_record import catch_up
 from ..telemetry import log, tracing
 from ..telemetry.monthly_usage import MonthlyUsage
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
 from ..tools.toolbox import Toolbox
 from .call_runner import CallRunner, ClaimError
-from .catch_up import catch_up
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
 from .home import remarks_on

@@ -18,8 +18,7 @@ from ..context.strategies import Draft, transcript
 from ..context.view import apply_op, fold_message, text_of, view
 from ..json_types import CompactionRecord, Event, Message, Op, Session, Usage
 from ..models import BaseAPI, Options
-from ..session import accept, prompts
-from ..session import run_record as account
+from ..session import accept, account, prompts
 from ..session.call_actions import Toolbox
 from ..session.events import put, state_delta
 from .decide import Model

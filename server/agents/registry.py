@@ -31,7 +31,7 @@ from ..telemetry import log
 # -- folders --------------------------------------------------------------------------------------
 # The folders of agent definitions: built in, the owner's, and one for each other key.
 #
-# Read by registry.py; tools/session_tools.py writes into the first folder of a key. An agent that a
+# Read by registry.py; tools/agent_save.py writes into the first folder of a key. An agent that a
 # key saves is visible to that key only, unless it is the owner's.
 
 BUILT_IN = Path(__file__).parent

@@ -30,7 +30,7 @@ from ..lib.json_schema.compile import inline
 from ..lib.runtime.event_loop import Loop, run
 from ..telemetry import log
 from ..tools.base import Tool
-from ..tools.result import DAY_S, Workspaces
+from ..tools.retention import DAY_S, Workspaces
 from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace

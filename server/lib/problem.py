@@ -100,7 +100,7 @@ def disk_problem(error: OSError) -> Problem | None:
         text = f"The server's disk has no room: {why}; free space on the server, and ask again"
         return Problem("disk_full", text)
     if error.errno in BROKEN or isinstance(error, PermissionError) and error.filename:
-        text = f"The server cannot write: {why}; once it can write to its home folder, ask again"
+        text = f"The server cannot write: {why}; once it can, ask again"
         return Problem("disk_failed", text)
     return None
 

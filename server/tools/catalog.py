@@ -28,6 +28,7 @@ from ..lib.strict_json import JSONError, loads
 from ..session.json_patch import parse_pointer
 from ..telemetry import log
 from . import builtin
+from .agent_save import AgentSaveTool, agent_save
 from .base import Tool
 from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
@@ -37,7 +38,7 @@ from .mcp.servers import McpServers, McpTool
 from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
 from .python_packages import package_of
 from .runner import OWN_LIMITS, Job, ToolRunner
-from .session_tools import AgentSaveTool, agent_save, session_tools
+from .session_tools import session_tools
 from .skill_library import SkillLibrary
 from .skill_tools import skill_tools
 from .tool_files import (

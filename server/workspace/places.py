@@ -121,7 +121,7 @@ def make_folders(mounts: Iterable[Mount], run_as: int) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
             folder.chmod(0o700)
-        with suppress(OSError):  # tools/result.py removes unused workspaces by this time
+        with suppress(OSError):  # tools/retention.py removes unused workspaces by this time
             os.utime(folder)
         if run_as:  # safe by path: nobody else may write in the parent folder
             os.chown(folder, run_as, run_as, follow_symlinks=False)

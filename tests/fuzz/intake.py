@@ -31,11 +31,11 @@ from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
 from server.session.fold import Folder, digest
 from server.telemetry import log
+from server.tools.agent_save import AgentSaveTool
 from server.tools.base import Emit, Invocation, Tool
 from server.tools.fetch import FetchTool
 from server.tools.function_tools import ChildTool
 from server.tools.runner import Outcome
-from server.tools.session_tools import AgentSaveTool
 from server.tools.toolbox import Toolbox
 
 from ..agent.test_loop import complete

@@ -7,13 +7,9 @@ import unittest
 from typing import Any
 
 from server.session.accept import accept
+from server.session.account import model_call_changes
 from server.session.fold import Folder
-from server.session.run_record import (
-    Record,
-    events_before,
-    missing_messages,
-    model_call_changes,
-)
+from server.session.run_record import Record, events_before, missing_messages
 
 from ..fakes import user
 

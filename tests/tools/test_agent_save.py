@@ -15,7 +15,7 @@ from server.agents.registry import AgentFolders, AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.session.agent_definition import MAX_FILE
-from server.tools.session_tools import MOST, save
+from server.tools.agent_save import MOST, save
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, events_of

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.tools.result import StorageFigures, Workspaces, storage_figures
+from server.tools.retention import StorageFigures, Workspaces, storage_figures
 
 NOW = 1_700_000_000.0
 DAY = 86400

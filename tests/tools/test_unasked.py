@@ -14,6 +14,7 @@ from typing import Any
 from server.app import App
 from server.config import load
 from server.lib.sandbox.probe import make_proof
+from server.tools.agent_save import AgentSaveTool
 from server.tools.base import Tool
 from server.tools.client_tools import ClientTool
 from server.tools.fetch import FetchTool
@@ -23,7 +24,7 @@ from server.tools.mcp.library import ResourceTool
 from server.tools.mcp.servers import McpTool
 from server.tools.policy import Grants, decide
 from server.tools.program_tools import ObjectTool
-from server.tools.session_tools import AgentSaveTool, ControlTool
+from server.tools.session_tools import ControlTool
 from server.tools.skill_save import SkillSaveTool
 from server.tools.skill_tools import SkillTool
 from server.tools.tool_files import MissingTool
