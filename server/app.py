@@ -143,6 +143,8 @@ class App:
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
         self.parts = make_parts(Host(config, self.client, self.models, self.ceilings), self.process)
+        for each in self.parts.values():
+            self.toolbox.add(each.tools())
         self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
 
     def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:

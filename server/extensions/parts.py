@@ -6,7 +6,7 @@ Its `Parts` are made with the agent, once for each configuration (a changed one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..agent.run_parts import RunPart
@@ -39,6 +39,13 @@ class Parts:
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return its routes, by (method, path)."""
         return {}
+
+    def tools(self) -> Iterable[Any]:
+        """Return its tools: functions or BaseTools (tools/program_tools.py).
+
+        They run in this process, without a sandbox.
+        """
+        return ()
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return members of `/info`, as a key of this owner sees them."""
