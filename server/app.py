@@ -313,10 +313,10 @@ class App:
 
     def agent_problems(self, owner: str = "") -> list[str]:
         """Return the problems of agent files that this owner's key may see."""
-        found = self.agents.problems(self.toolbox.nameable(), owner)
+        problems = self.agents.problems(self.toolbox.nameable(), owner)
         if self.config.server["agents_dir"] and not self.config.agents_folder.is_dir():
-            found.append("server.agents_dir: there is no such folder")
-        return found
+            problems.append("server.agents_dir: there is no such folder")
+        return problems
 
     def facts(self, owner: str) -> dict[str, Any]:
         """Return what `/info` says to a key of this owner, except for the configuration."""
@@ -428,7 +428,7 @@ def strongest(env: Mapping[str, str]) -> str:
 
     The variable simulates a host with fewer features. Raises ConfigError for an unknown tier.
     """
-    most = env.get("YAA_SANDBOX_FORCE") or TIERS[-1]
-    if most not in TIERS:
-        raise ConfigError(f"YAA_SANDBOX_FORCE is {most}, wanted one of {', '.join(TIERS)}")
-    return most
+    tier = env.get("YAA_SANDBOX_FORCE") or TIERS[-1]
+    if tier not in TIERS:
+        raise ConfigError(f"YAA_SANDBOX_FORCE is {tier}, wanted one of {', '.join(TIERS)}")
+    return tier

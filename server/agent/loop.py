@@ -207,9 +207,9 @@ class BaseAgent:
             raise Problem("overloaded", text, headers={"Retry-After": "1"})
         self.toolbox.look_again()
         session, agent = accepted.session, accepted.agent
-        own = session.get("config", {}).get("llm_api", {}).get("provider")
+        wanted = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
-        provider = agent_definition.provider(agent, own, default)
+        provider = agent_definition.provider(agent, wanted, default)
         model = self.models.resolve(provider, owner)
         run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
         run.spends = not provider.get("api_key")
@@ -259,8 +259,8 @@ class BaseAgent:
 
     def active_runs(self) -> list[tuple[SessionKey, str]]:
         """Return the sessions with a run or calls in this process, and the ids of their runs."""
-        found = {*self._active, *self.executions.sessions}
-        return [(each, run.id if (run := self._active.get(each)) else "") for each in found]
+        sessions = {*self._active, *self.executions.sessions}
+        return [(each, run.id if (run := self._active.get(each)) else "") for each in sessions]
 
     def end(self, test: Callable[[str, str], bool]) -> None:
         """Stop each session for which `test(owner, id of its run)` is true."""

@@ -296,12 +296,12 @@ class RunWorkspace:
         if before == after:
             return [], 0
         try:
-            found = await self._request("diff", **{"from": before, "to": after})
+            diff = await self._request("diff", **{"from": before, "to": after})
         except WorkspaceError as error:
             if error.code != "missing_objects":
                 raise
             return [], 0
-        return [_change(each) for each in found["files"][:MOST_CHANGES]], found["count"]
+        return [_change(each) for each in diff["files"][:MOST_CHANGES]], diff["count"]
 
     async def _request(self, name: str, **arguments: Any) -> Json:
         if self._workspace is None:

@@ -43,14 +43,14 @@ class Downloads:
         workspace = self._workspaces.get(call.key.owner, session_id)
         if not workspace.exists():
             raise Problem("not_found", "This session has no files on this server")
-        most = round(limits["tool"]["file_mb"] * 1024 * 1024)  # tools cannot write larger files
+        max_bytes = round(limits["tool"]["file_mb"] * 1024 * 1024)  # that tools can write
 
         async def read(offset: int, length: int) -> Json:
             """Return a piece of the file. Raises Problem."""
             async with self._places.turn():
                 piece = await _read(workspace, path, offset, length)
-            if piece["bytes"] > most:
-                text = f"The file has {piece['bytes']} bytes; {most} may be fetched"
+            if piece["bytes"] > max_bytes:
+                text = f"The file has {piece['bytes']} bytes; {max_bytes} may be fetched"
                 raise Problem("file_too_large", text)
             return piece
 

@@ -85,7 +85,7 @@ def read_pairs(call: RequestContext, *names: str) -> list[tuple[str, str]]:
     Raises Problem for another name than these.
     """
     try:
-        found = parse_qsl(
+        pairs = parse_qsl(
             call.request.query,
             keep_blank_values=True,
             errors="strict",
@@ -94,11 +94,11 @@ def read_pairs(call: RequestContext, *names: str) -> list[tuple[str, str]]:
     except ValueError:  # also UnicodeDecodeError
         text = f"The query is not percent-encoded UTF-8 of at most {MAX_PARAMETERS} parameters"
         raise Problem("request_invalid", text) from None
-    for name, _ in found:
+    for name, _ in pairs:
         if name not in names:
             text = f"There is no parameter {name[:100]!r} here; there are {', '.join(names)}"
             raise Problem("request_invalid", text)
-    return found
+    return pairs
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:
@@ -123,9 +123,9 @@ async def send_content(call: RequestContext, read: Read, headers: Mapping[str, s
     asked = call.request.headers
     is_head = call.request.method == "HEAD"
     probe = 0 if is_head or "range" in asked or "if-none-match" in asked else PIECE
-    found = await read(0, probe)
-    size, etag = int(found["bytes"]), _etag(found)
-    media = str(found.get("media_type", ""))
+    answer = await read(0, probe)
+    size, etag = int(answer["bytes"]), _etag(answer)
+    media = str(answer.get("media_type", ""))
     told = {
         **HEADERS,
         "Content-Type": media if PASSIVE.fullmatch(media) else "application/octet-stream",
@@ -143,9 +143,9 @@ async def send_content(call: RequestContext, read: Read, headers: Mapping[str, s
         if part := byte_range(asked["range"], size):
             status, at, end = 206, part[0], part[1] + 1
             told["Content-Range"] = f"bytes {at}-{part[1]}/{size}"
-    piece = _decoded(found)[: end - at] if probe else b""
+    piece = _decoded(answer)[: end - at] if probe else b""
     if not piece and at < end:
-        piece = await _piece(read, at, end, found)
+        piece = await _piece(read, at, end, answer)
     stream = call.stream(told | {"Content-Length": str(end - at)}, status)
     while True:
         stream.write(piece)
@@ -154,7 +154,7 @@ async def send_content(call: RequestContext, read: Read, headers: Mapping[str, s
         if at >= end:
             break
         await stream.drain()
-        piece = await _piece(read, at, end, found)
+        piece = await _piece(read, at, end, answer)
     await stream.close()
 
 
@@ -203,11 +203,11 @@ async def receive_content(call: RequestContext, most: int, write: Write) -> Json
     if not data:
         return await write("", at, total)
     call.exchange.hold(len(data) + 2 * PIECE)
-    found: Json = {}
+    answer: Json = {}
     for start in range(0, len(data), PIECE):
         piece = base64.b64encode(data[start : start + PIECE]).decode("ascii")
-        found = await write(piece, at + start, total)
-    return found
+        answer = await write(piece, at + start, total)
+    return answer
 
 
 def _check_body(size: int, most: int) -> None:

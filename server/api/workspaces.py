@@ -72,15 +72,15 @@ class WorkspaceRequest:
 
     async def ask(self, name: str, **arguments: Any) -> Json:
         """Have the process do an operation, without arguments that are None. Raises Problem."""
-        told = {key: value for key, value in arguments.items() if value is not None}
+        present = {key: value for key, value in arguments.items() if value is not None}
         with workspace_problems():
-            return await self._workspace.request(name, **told)
+            return await self._workspace.request(name, **present)
 
     async def record(self) -> Json:
         """Return {tree, left_out?} of the files as they are now."""
-        found = await self.ask("record", session=self.session)
-        left_out = found.get("left_out")
-        return {"tree": found["after"], **({"left_out": left_out} if left_out else {})}
+        recorded = await self.ask("record", session=self.session)
+        left_out = recorded.get("left_out")
+        return {"tree": recorded["after"], **({"left_out": left_out} if left_out else {})}
 
     async def record_change(self, found: Json) -> Json:
         """Return what an operation has done, with the tree after it.
@@ -160,21 +160,21 @@ class WorkspaceFiles:
         path = opened.path()
         opened.may_write()
         await opened.fill()
-        whole = "" if "content-range" in call.request.headers else secrets.token_hex(16)
+        single_upload = "" if "content-range" in call.request.headers else secrets.token_hex(16)
         named = opened.query.get("upload") or f"{opened.session}\0{path}"
 
         async def _write(data: str, offset: int, total: int) -> Json:
-            upload = whole or f"{named}\0{total}"  # what comes later continues the latter
+            upload = single_upload or f"{named}\0{total}"  # what comes later continues the latter
             piece = {"path": path, "data": data, "offset": offset, "total": total}
             return await opened.ask("write", **piece, upload=upload, session=opened.session)
 
         try:
-            found = await receive_content(call, self._sizes(call).bytes, _write)
+            answer = await receive_content(call, self._sizes(call).bytes, _write)
         except BaseException:  # the client is gone, or there is no room
-            if whole:
-                self._give_up(opened, whole)
+            if single_upload:
+                self._give_up(opened, single_upload)
             raise
-        await call.json(found, status=about_upload(found))
+        await call.json(answer, status=about_upload(answer))
 
     async def remove(self, call: RequestContext) -> None:
         """Remove a file, or a folder with all that it holds."""

@@ -38,8 +38,8 @@ async def list_models(
 ) -> list[ListedModel] | None:
     """Return the models that can chat, or None if what is answered is no list. Raises Failure."""
     query = "limit=1000" if api.provider.api == "messages" else urlsplit(api.provider.url).query
-    found = await get_json(api, client, "/models" + (f"?{query}" if query else ""), with_key)
-    return models_in(found, api.provider.preset.name)
+    document = await get_json(api, client, "/models" + (f"?{query}" if query else ""), with_key)
+    return models_in(document, api.provider.preset.name)
 
 
 async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = True) -> Any:
@@ -57,9 +57,9 @@ async def get_json(api: RemoteAPI, client: Client, path: str, with_key: bool = T
         )
         async with response:
             if response.status != 200:
-                said = await response.read_prefix(MAX_ERROR_BODY)
+                error_body = await response.read_prefix(MAX_ERROR_BODY)
                 raise from_status(
-                    *(response.status, response.headers, said, provider.name, provider.key)
+                    *(response.status, response.headers, error_body, provider.name, provider.key)
                 )
             body = await response.read(MAX_LIST)
     except ClientError as error:

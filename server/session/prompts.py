@@ -49,17 +49,17 @@ def system(session: Session) -> str:
     `system` replaces everything, the name of a section replaces that section, and `append` is added
     at the end. Unknown placeholders stay as they are; `remarks` reports them.
     """
-    own = custom(session["config"])
-    facts = values(session, own)
-    if "system" in own:
-        return fill(own["system"], facts)
+    templates = custom(session["config"])
+    facts = values(session, templates)
+    if "system" in templates:
+        return fill(templates["system"], facts)
     parts = []
     for name, template in SECTIONS.items():
         if name in OPTIONAL and not facts[OPTIONAL[name]]:
             continue
-        if name == "persona" and name not in own and _is_said_elsewhere(session, facts):
+        if name == "persona" and name not in templates and _is_said_elsewhere(session, facts):
             continue
-        template = template if name == "append" else own.get(name, template)
+        template = template if name == "append" else templates.get(name, template)
         parts.append(fill(template, facts).strip())
     return "\n\n".join(part for part in parts if part)
 

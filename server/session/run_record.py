@@ -127,14 +127,14 @@ def base_of(messages: list[Message], users: int, end: int | None = None) -> str:
     Its place is that it is number `users` of the user's. WINDOW messages up to it are read. Ids,
     times, results and opaque provider data are left out: a server fills them in or changes them.
     """
-    said: list[Any] = []
+    rows: list[Any] = []
     for index in range(_after_user(messages, end) - 1, -1, -1):
         message = messages[index]
         if role_of(message) not in ("tool", "error") and not message.get("open"):
-            said.append([role_of(message), message.get("content"), _calls(message)])
-            if len(said) == WINDOW:
+            rows.append([role_of(message), message.get("content"), _calls(message)])
+            if len(rows) == WINDOW:
                 break
-    text = canonical([users, said])
+    text = canonical([users, rows])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

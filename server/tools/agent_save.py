@@ -65,7 +65,7 @@ def save(
     """
     folder, file = folders[0], f"{name}.json"
     try:
-        found = _check_definition(name, definition)
+        checked = _check_definition(name, definition)
         there = next((each for each in folders if os.path.lexists(each / file)), None)
         if there is not None and not replace:
             raise ToolError(
@@ -73,26 +73,26 @@ def save(
             )
         if there != folder and _count(folder) >= MOST:
             raise ToolError(f"not saved: there are {MOST} agents already; replace one of them")
-        kept = _keep(found, _policy_of(there, name)) if there else []
-        existed = _write_file(folder, file, _file(found), replace) or there is not None
+        kept = _keep(checked, _policy_of(there, name)) if there else []
+        existed = _write_file(folder, file, _file(checked), replace) or there is not None
     except ToolError as error:
         return failure(str(error))
-    said = f"The agent {name} is {'replaced' if existed else 'saved'}; sessions can choose it now."
+    text = f"The agent {name} is {'replaced' if existed else 'saved'}; sessions can choose it now."
     if kept:
-        said += f" Of the policy that was there stays: {', '.join(kept)}."
-    return Outcome("ok", {"agent": name, "replaced": existed}, text=said)
+        text += f" Of the policy that was there stays: {', '.join(kept)}."
+    return Outcome("ok", {"agent": name, "replaced": existed}, text=text)
 
 
 def _check_definition(name: str, definition: dict[str, Any]) -> AgentDefinition:
-    found, misfits = definitions.read(name, definition)
+    checked, misfits = definitions.read(name, definition)
     if misfits:
         lines = [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
         raise ToolError("\n".join(["not saved:", *lines]))
-    if freed := [tool for tool, word in found.get("policy", {}).items() if word == "auto"]:
+    if freed := [tool for tool, word in checked.get("policy", {}).items() if word == "auto"]:
         raise ToolError(f"not saved: only the owner may let {', '.join(freed)} run without asking")
-    if files := [file for _, _, file in definitions.files_named(found)]:
+    if files := [file for _, _, file in definitions.files_named(checked)]:
         raise ToolError(f"not saved: write out what @{files[0]} says; such files are the owner's")
-    return found
+    return checked
 
 
 def _count(folder: Path) -> int:
@@ -121,21 +121,21 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
 
 def _keep(found: AgentDefinition, before: dict[str, str]) -> list[str]:
     """Make the policy of `found` no weaker than `before`; return `tool: word` of what was kept."""
-    own = found.get("policy", {})
+    policy = found.get("policy", {})
     stricter = {
         tool: word
         for tool, word in before.items()
-        if WORDS.index(word) > WORDS.index(own.get(tool, WORDS[0]))
+        if WORDS.index(word) > WORDS.index(policy.get(tool, WORDS[0]))
     }
     if stricter:
-        found["policy"] = own | stricter
+        found["policy"] = policy | stricter
     return [f"{tool}: {word}" for tool, word in stricter.items()]
 
 
 def _file(found: AgentDefinition) -> bytes:
-    said = {key: value for key, value in found.items() if key != "name"}
+    members = {key: value for key, value in found.items() if key != "name"}
     try:
-        data = f"{json.dumps(said, ensure_ascii=False, indent=2)}\n".encode()
+        data = f"{json.dumps(members, ensure_ascii=False, indent=2)}\n".encode()
     except UnicodeEncodeError:
         raise ToolError("not saved: it holds half a surrogate pair") from None
     if len(data) > definitions.MAX_FILE:

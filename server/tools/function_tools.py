@@ -174,7 +174,7 @@ def last_process(session: Session, of: str) -> dict[str, Any] | None:
     """Return {of, id, calls} from the session's last result of this toolkit, or None."""
     for message in reversed(session.get("messages", ())):
         result = message.get("result")
-        said = result.get("process") if isinstance(result, dict) else None
-        if isinstance(said, dict) and said.get("of") == of:
-            return said
+        process = result.get("process") if isinstance(result, dict) else None
+        if isinstance(process, dict) and process.get("of") == of:
+            return process
     return None

@@ -44,38 +44,38 @@ def envelope(
     `modified`: arguments that replaced the model's; None if unchanged. `modified_by`: BY_HOOK, or
     "" for a person. `shown`: files that the model sees, as media.check_items returns them.
     """
-    found: ToolResult = {"status": outcome.status}
+    fields: ToolResult = {"status": outcome.status}
     if outcome.status == "ok":
-        found["result"] = limit_result(outcome.result)
+        fields["result"] = limit_result(outcome.result)
         if outcome.sources:
-            found["sources"] = outcome.sources
+            fields["sources"] = outcome.sources
     else:
-        found["error"] = browser_safe(outcome.error)
+        fields["error"] = browser_safe(outcome.error)
     logs = [line[:2_000] for line in outcome.logs[:MAX_LOGS]]
     if len(outcome.logs) > MAX_LOGS:
         logs.append(f"… {len(outcome.logs) - MAX_LOGS} more lines")
-    found["logs"] = browser_safe(logs)
-    found["attachments"] = browser_safe(attachments(outcome.attachments))
+    fields["logs"] = browser_safe(logs)
+    fields["attachments"] = browser_safe(attachments(outcome.attachments))
     if shown:
-        found["media"] = browser_safe(list(shown))
-    found["duration_ms"] = outcome.usage.get("wall_ms", 0)
-    found["usage"] = outcome.usage
-    found["sandbox"] = {"tier": outcome.tier}
+        fields["media"] = browser_safe(list(shown))
+    fields["duration_ms"] = outcome.usage.get("wall_ms", 0)
+    fields["usage"] = outcome.usage
+    fields["sandbox"] = {"tier": outcome.tier}
     if outcome.network:
-        found["sandbox"]["network"] = outcome.network
+        fields["sandbox"]["network"] = outcome.network
     if outcome.refused:
-        found["sandbox"]["refused"] = list(outcome.refused)
+        fields["sandbox"]["refused"] = list(outcome.refused)
     if outcome.keep is not None:
-        found["keep"] = outcome.keep
+        fields["keep"] = outcome.keep
     if outcome.process is not None:
-        found["process"] = outcome.process
+        fields["process"] = outcome.process
     if repairs:
-        found["repairs"] = repairs
+        fields["repairs"] = repairs
     if modified is not None:
-        found["modified_args"] = modified
+        fields["modified_args"] = modified
         if modified_by == BY_HOOK:
-            found["modified_by"] = BY_HOOK
-    return found
+            fields["modified_by"] = BY_HOOK
+    return fields
 
 
 async def shown_files(outcome: Outcome, session: Session) -> tuple[list[Json], list[str], Patch]:
@@ -174,13 +174,13 @@ def attachments(said: Iterable[Json]) -> list[Json]:
 
     `said`: the child's data, of any shape; unusable entries are left out.
     """
-    found = []
+    listed = []
     for item in islice(said, MAX_ATTACHMENTS):
         path, name, kind, size = (item.get(k) for k in ("path", "name", "media_type", "bytes"))
         if not isinstance(path, str) or not 0 < len(path) <= MAX_PATH:
             continue
         usual = isinstance(kind, str) and _MEDIA_TYPE.fullmatch(kind)
-        found.append(
+        listed.append(
             {
                 "path": path,
                 "name": (name if isinstance(name, str) and name else path)[-255:],
@@ -188,7 +188,7 @@ def attachments(said: Iterable[Json]) -> list[Json]:
                 "bytes": size if type(size) is int and size >= 0 else 0,
             }
         )
-    return found
+    return listed
 
 
 def limit_result(value: Any) -> Any:

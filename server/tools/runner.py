@@ -160,8 +160,8 @@ class ToolRunner:
         pool = WorkerPool(replace(policy, read=read, links=links), package.interpreter)
         try:
             with escape_targets(self.workspaces.parent) as facts:
-                found = await self._attempt(pool, policy.network, facts)
-            wrong = verdict(policy.tier, policy.network, found)
+                attempts = await self._attempt(pool, policy.network, facts)
+            wrong = verdict(policy.tier, policy.network, attempts)
         except OSError as error:
             wrong = error.strerror or str(error)
         except BaseException:  # includes cancellation during the proof

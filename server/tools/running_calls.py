@@ -163,8 +163,8 @@ class Executions:
             if execution.result is not None:
                 yield execution.result
                 return
-        if (found := self._kept_result(key, fingerprint)) is not None:
-            yield found
+        if (result := self._kept_result(key, fingerprint)) is not None:
+            yield result
 
     async def _listen(self, execution: Execution) -> AsyncGenerator[Event, None]:
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -290,12 +290,12 @@ class Executions:
 
     def _kept_result(self, key: Key, fingerprint: str) -> Event | None:
         """Return the kept result of this call, if the fingerprint fits; else None."""
-        found = self.claims.fetch(*key)
-        if found is None or found.get("fingerprint") != fingerprint:
+        record = self.claims.fetch(*key)
+        if record is None or record.get("fingerprint") != fingerprint:
             return None
-        if not isinstance(found.get("result"), dict):
+        if not isinstance(record.get("result"), dict):
             return None
-        result: Event = found["result"]
+        result: Event = record["result"]
         return result
 
     def _end(self, execution: Execution) -> None:
@@ -394,14 +394,14 @@ class Batch:
             return [event]
         else:
             member.held.append(event)
-        told: list[Event] = []
+        due: list[Event] = []
         for member in self._members[self._front :]:
-            told += member.held
+            due += member.held
             member.held = []
             if not member.ended:
                 break
             self._front += 1
-        return told
+        return due
 
     def __enter__(self) -> Batch:
         return self

@@ -137,8 +137,8 @@ class DetailTool(ControlTool):
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
         """Describe a tool of the session."""
-        found = call.find(call.args["name"])
-        return failure(found) if isinstance(found, str) else Outcome("ok", detail(found))
+        answer = call.find(call.args["name"])
+        return failure(answer) if isinstance(answer, str) else Outcome("ok", detail(answer))
 
 
 class ReloadTool(ControlTool):
@@ -151,10 +151,10 @@ class ReloadTool(ControlTool):
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
         """Return a message."""
         try:
-            found = reload(call.session, **call.args)
+            answer = reload(call.session, **call.args)
         except NoSuchMessage as error:
             return failure(str(error))
-        return Outcome("ok", found, text=reload_text(found))
+        return Outcome("ok", answer, text=reload_text(answer))
 
 
 class RetainTool(ControlTool):
@@ -188,12 +188,12 @@ class PlanTool(ControlTool):
         The model reads the whole plan.
         """
         try:
-            made = self.change(call.session, **call.args)
+            new_plan = self.change(call.session, **call.args)
         except plan.BadPlan as error:
             return failure(str(error))
-        emit(events.plan_set(made))
-        changed = next((t for t in made["tasks"] if t["id"] == call.args.get("task")), made)
-        return Outcome("ok", changed, text=plan.plan_text(made))
+        emit(events.plan_set(new_plan))
+        changed = next((t for t in new_plan["tasks"] if t["id"] == call.args.get("task")), new_plan)
+        return Outcome("ok", changed, text=plan.plan_text(new_plan))
 
 
 def session_tools() -> tuple[Tool, ...]:

@@ -88,15 +88,15 @@ class ToolFiles:
             raise ToolError(missing)
         folder = environment.folder()
         if folder not in self._packages:
-            found = Package(
+            package = Package(
                 environment.key,
                 environment=folder,
                 paths=tuple(package_folders(folder)),
                 roots=(folder,),
             )
-            if why := await self._runner.admit(found):
+            if why := await self._runner.admit(package):
                 raise NoSandboxError(why)
-            self._packages[folder] = found
+            self._packages[folder] = package
         return self._packages[folder]
 
     async def tools(self, path: Path) -> list[Tool | str]:
@@ -131,14 +131,14 @@ class ToolFiles:
         except ToolError as error:
             hint = "; its block `# /// script` has no end, `# ///`, and is ignored"
             return [f"{error}{hint if is_open else ''}"]
-        found: list[Tool | str] = []
+        tools: list[Tool | str] = []
         for about in described:
             try:
                 where = ("file", str(path), about["name"])
-                found.append(owner_tool(path.name, where, about, self._runner, package))
+                tools.append(owner_tool(path.name, where, about, self._runner, package))
             except ToolError as error:
-                found.append(f"{about['name']}: {error}")
-        return found
+                tools.append(f"{about['name']}: {error}")
+        return tools
 
     def note(self, path: Path) -> None:
         """Remember a file as it is now, without reading it."""
@@ -181,8 +181,8 @@ def with_environment(
     tool: ChildTool, environment: Environment, package: Package | None, missing: str
 ) -> ChildTool:
     """Return a built-in tool that runs in an environment, or has not got it yet."""
-    own = tool.description.partition(PACKAGES)[0]
-    described = f"{own}{PACKAGES}{', '.join(environment.requirements)}"
+    description = tool.description.partition(PACKAGES)[0]
+    described = f"{description}{PACKAGES}{', '.join(environment.requirements)}"
     return replace(tool, description=described, package=package, missing=missing)
 
 

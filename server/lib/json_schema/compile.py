@@ -391,8 +391,8 @@ class Compiler:
             return
         if not isinstance(schema, dict):
             if not isinstance(schema, bool):
-                found = describe(schema)
-                site.add_problem("", f"expected a schema (an object, true or false), got {found}")
+                got = describe(schema)
+                site.add_problem("", f"expected a schema (an object, true or false), got {got}")
             node.checks = [_anything if schema else _nothing]
             node.expected = "anything" if schema else "nothing"
         elif site.resource.dialect not in ABSENT:

@@ -68,12 +68,12 @@ class Environment:
 
     def _other(self) -> str:
         """Return that the packages are installed for another Python; "" if they are not."""
-        own = ".".join(map(str, sys.version_info[:3]))
+        version = ".".join(map(str, sys.version_info[:3]))
         for note in sorted(self.note.parent.glob("*.json")):
-            said = _read(note)
-            if note != self.note and said.get("requirements") == [*self.requirements]:
-                installed = f"{said.get('python')!s:.20}"
-                return f" with the server's Python {own} (they are installed for {installed})"
+            content = _read(note)
+            if note != self.note and content.get("requirements") == [*self.requirements]:
+                installed = f"{content.get('python')!s:.20}"
+                return f" with the server's Python {version} (they are installed for {installed})"
         return ""
 
 
@@ -81,14 +81,14 @@ def _read(note: Path) -> dict[str, Any]:
     """Return what a note says; {} if it is not there, or none."""
     try:
         with note.open("rb") as file:
-            said = json.loads(file.read(MAX_NOTE))
+            content = json.loads(file.read(MAX_NOTE))
     except (OSError, ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def package_folders(folder: str) -> list[str]:
     """Return the folders of an environment in which packages are."""
     places = {"base": folder, "platbase": folder}
-    found = (sysconfig.get_path(kind, "venv", places) for kind in ("purelib", "platlib"))
-    return list(dict.fromkeys(map(os.path.realpath, found)))
+    folders = (sysconfig.get_path(kind, "venv", places) for kind in ("purelib", "platlib"))
+    return list(dict.fromkeys(map(os.path.realpath, folders)))

@@ -209,9 +209,9 @@ class CallOutput:
             before, mark, _ = self._held.partition(self._mark)
             self._over = bool(mark) or not data
             keep = 0 if self._over else _overlap(before, self._mark)
-            found, self._held = before[: len(before) - keep], before[len(before) - keep :]
-            if found:
-                return found
+            output, self._held = before[: len(before) - keep], before[len(before) - keep :]
+            if output:
+                return output
         return b""
 
 
@@ -251,13 +251,13 @@ def _identity(job: Job, code: str) -> str:
 
     Limits that are enforced for each call are left out.
     """
-    own = ("wall_s", "cpu_s", "output_kb")  # enforced for each call
-    limits = {name: value for name, value in job.limits.items() if name not in own}
+    per_call = ("wall_s", "cpu_s", "output_kb")  # enforced for each call
+    limits = {name: value for name, value in job.limits.items() if name not in per_call}
     packages = job.package.environment if job.package else ""
     return json.dumps([code, packages, job.reach, limits])
 
 
 def _overlap(data: bytes, mark: bytes) -> int:
     """Return how many bytes at the end of `data` may be the beginning of the mark."""
-    most = min(len(data), len(mark) - 1)
-    return next((n for n in range(most, 0, -1) if data.endswith(mark[:n])), 0)
+    longest = min(len(data), len(mark) - 1)
+    return next((n for n in range(longest, 0, -1) if data.endswith(mark[:n])), 0)

@@ -195,9 +195,9 @@ def read_mistakes(options: Mapping[str, Any], home: Path) -> Iterator[str]:
 
 def outermost_folders(places: Iterable[Path]) -> tuple[str, ...]:
     """Return the existing places that are neither in SYSTEM nor in another of the places."""
-    found: list[Path] = []
+    folders: list[Path] = []
     for place in sorted({place.resolve() for place in places}):
-        inside = [Path(path) for path in SYSTEM] + found
+        inside = [Path(path) for path in SYSTEM] + folders
         if place.exists() and not any(place.is_relative_to(folder) for folder in inside):
-            found.append(place)
-    return tuple(map(str, found))
+            folders.append(place)
+    return tuple(map(str, folders))

@@ -86,8 +86,8 @@ async def prove(
         try:
             for network in networks:
                 with escape_targets(home) as facts:
-                    found = await attempt(pool, network, facts)
-                tried[tier] = tried[tier] or verdict(tier, network, found)
+                    attempts = await attempt(pool, network, facts)
+                tried[tier] = tried[tier] or verdict(tier, network, attempts)
         except OSError as error:
             tried[tier] = error.strerror or str(error)
         except BaseException:  # cancelled during the start

@@ -66,10 +66,10 @@ def main(door: int, options: str) -> None:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 network, _, watches = message.decode().partition(" ")
                 if watches and policy.tier in ("A", "B"):
-                    found = seccomp.compile_filter(syscalls.arch(), network=network, watches=True)
-                    filters[network] = seccomp.pack(found)
-                own = replace(policy, network=network)
-                worker.serve(descriptors[0], own, filters[network], own_end)
+                    program = seccomp.compile_filter(syscalls.arch(), network=network, watches=True)
+                    filters[network] = seccomp.pack(program)
+                own_policy = replace(policy, network=network)
+                worker.serve(descriptors[0], own_policy, filters[network], own_end)
             for descriptor in descriptors:
                 os.close(descriptor)
 

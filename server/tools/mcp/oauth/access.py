@@ -79,8 +79,8 @@ class Access:
     def record(self) -> Json:
         """Return the record, read again if another process has changed it."""
         if (stamp := self.file.stamp()) != self._stamp:
-            found = self.file.read()
-            self._adopt(found if found.get("url") == self.url else {}, stamp)
+            content = self.file.read()
+            self._adopt(content if content.get("url") == self.url else {}, stamp)
         return self._record
 
     @property
@@ -100,10 +100,10 @@ class Access:
         """Return every text that no log, result or error may have."""
         record = self.record
         clients = [record.get("client"), *as_list(record.get("registrations"))]
-        found = [each.get("secret") for each in clients if isinstance(each, dict)]
-        found += [record.get("access_token"), record.get("refresh_token")]
-        found += [self.settings.client_secret, *self._former]
-        return [each for each in found if isinstance(each, str) and each]
+        texts = [each.get("secret") for each in clients if isinstance(each, dict)]
+        texts += [record.get("access_token"), record.get("refresh_token")]
+        texts += [self.settings.client_secret, *self._former]
+        return [each for each in texts if isinstance(each, str) and each]
 
     def covers(self, url: str) -> bool:
         """Return whether the tokens are for this address too: a redirect must not lead them off."""
@@ -242,9 +242,9 @@ class Access:
 
     def own_client(self, accepted: tuple[str, ...] | None) -> ClientId:
         """Return the client of the configuration."""
-        given = self.settings
-        method = given.method or auth_method(accepted, None, given.client_secret)
-        return ClientId(given.client_id, given.client_secret, method)
+        settings = self.settings
+        method = settings.method or auth_method(accepted, None, settings.client_secret)
+        return ClientId(settings.client_id, settings.client_secret, method)
 
     def token_client(self) -> ClientId:
         """Return the client that got the tokens of the record."""
@@ -314,8 +314,8 @@ async def program_tokens(access: Access, resource: Resource | None) -> tuple[Jso
             assertion = await _exchanged(access, assertion, issuer, fields)
         fields["assertion"] = assertion
     tokens = await access.request_tokens(issuer.token_endpoint, client, fields)
-    told = {"issuer": issuer.issuer, "resource": resource.resource, "scopes": list(scopes)}
-    return told, tokens
+    record = {"issuer": issuer.issuer, "resource": resource.resource, "scopes": list(scopes)}
+    return record, tokens
 
 
 async def _exchanged(access: Access, id_token: str, issuer: Issuer, fields: dict[str, str]) -> str:
@@ -334,7 +334,7 @@ async def _exchanged(access: Access, id_token: str, issuer: Issuer, fields: dict
     status, document = await access.web.post(settings.provider_url, headers, body)
     if status >= 300 or "error" in document:
         raise refusal(document)
-    found = document.get("access_token")
-    if document.get("issued_token_type") != ID_JAG or not isinstance(found, str):
+    assertion = document.get("access_token")
+    if document.get("issued_token_type") != ID_JAG or not isinstance(assertion, str):
         raise OAuthError("the identity provider sent no assertion for the authorization server")
-    return found
+    return assertion
