@@ -1,6 +1,6 @@
 /**
  * What a run asks, and every way to answer: changed arguments, a reason, a rule, a pause of all
- * rules, limits; what is written meanwhile; sessions that are not kept. The job: {url}.
+ * rules, limits; what is written meanwhile; sessions that are not kept. The job: {url}; ask: go.
  */
 import { main } from "./driver.mjs";
 import { asking, put } from "./sample-session.mjs";
@@ -140,8 +140,9 @@ await main(async (walk, job) => {
 
   await walk.step("what is written during a run waits for its end", async () => {
     await walk.press("New session");
-    await walk.send("stream 400");
-    await page.waitForSelector(".feed[aria-busy=true]");
+    await walk.send("shell until [ -e go ]; do sleep 0.1; done");
+    await walk.press("Allow once", ".ask button");
+    await page.waitForSelector(".feed[aria-busy=true] .card.tool[data-state=started]");
     await walk.send("calc 2+2");
     await walk.sees(".queue-item", "calc 2+2");
     await page.click(".queue-words");
@@ -150,6 +151,7 @@ await main(async (walk, job) => {
     await walk.sees(".queue-item", "calc 2+3");
     await walk.shot("7-queue");
     await walk.clean();
+    await walk.ask("go");
     await walk.says("calculator: 5");
     await page.waitForFunction(() => !document.querySelector(".queue-item"));
   });
@@ -347,6 +349,8 @@ await main(async (walk, job) => {
   });
 
   await walk.step("of several questions the first is in sight, and edits can be allowed for the session", async () => {
+    // what is said of the files comes late, and moves the buttons
+    const told = () => page.waitForFunction(() => [...document.querySelectorAll(".thread .ask")].every((one) => one.innerText.includes("no such file")));
     await put(page, edits("several", 3));
     await page.waitForSelector(".all-bar:not([hidden])");
     const inView = (n) => page.waitForFunction((at) => {
@@ -354,6 +358,7 @@ await main(async (walk, job) => {
       return card.top >= view.top && card.top < view.bottom;
     }, {}, n);
     await inView(0);
+    await told();
     await walk.shot("9-several");
     // a notice stands on no button that answers, wherever the thread is moved to
     await page.evaluate(() => {
@@ -382,8 +387,7 @@ await main(async (walk, job) => {
     if (await page.$eval(".scroll", (one) => one.scrollHeight - one.scrollTop - one.clientHeight > 2)) throw new Error("it was brought away from where the reader went");
     await put(page, edits("edits", 2));
     await page.evaluate(() => { yaa.use("ui/commands").context().app.sessionStore.answer = (_, answers) => { globalThis.given = answers; }; });
-    // what is said of the files moves the bar
-    await page.waitForFunction(() => [...document.querySelectorAll(".thread .ask")].every((one) => one.innerText.includes("no such file")));
+    await told();
     await walk.press("Allow every edit_file of this session", ".all-bar button");
     const given = await page.waitForFunction(() => globalThis.given).then((one) => one.jsonValue());
     const wanted = ["int-edits-0", "int-edits-1"].map((id) => [id, { status: "resolved", payload: { approved: true, remember: "session" } }]);

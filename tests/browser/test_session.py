@@ -9,6 +9,7 @@ import unittest
 
 from ..tooling.child import Yaa
 from . import walks
+from .test_inspector import release
 
 
 class Branches(walks.OneEngine):
@@ -16,7 +17,8 @@ class Branches(walks.OneEngine):
 
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
-            self.walk(self.name, browser, {"url": yaa.link}, expected=expected)
+            asks = {"go": lambda: release(yaa)}
+            self.walk(self.name, browser, {"url": yaa.link}, asks, expected=expected)
 
 
 class Approvals(Branches):
