@@ -31,7 +31,7 @@ from . import fakes
 from .api import fakes as wire
 from .extensions import passed_on
 from .protocols import samples
-from .tooling import patience
+from .tooling import patience, turns
 from .tooling.api import Api
 from .tooling.child import Yaa
 
@@ -171,11 +171,11 @@ class Battery(unittest.TestCase):
 
     def test_wrong_values_everywhere(self) -> None:
         refused = 0
-        for path in places(FULL):
+        for path in turns.share(places(FULL), 3):
             for value in WRONG:
                 with self.subTest(path="/".join(map(str, path)), value=str(value)[:30]):
                     refused += self.check(replaced(FULL, path, value)).status == 422
-        self.assertGreater(refused, 500)
+        self.assertGreater(refused, 500 if turns.whole() else 150)
 
     def test_each_part_missing(self) -> None:
         for path in places(FULL):

@@ -148,6 +148,7 @@ class Checking(Case):
             self.assertEqual(self.yaa(*arguments, give="{}").returncode, 2)
 
 
+@turns.tests(2)
 class Serving(Case):
     def start(self, *arguments: str, env: dict[str, str] | None = None) -> Child:
         asked = ("--port", "0", "--print-link", *arguments)
@@ -516,6 +517,7 @@ class Stopping(Case):
                 self.assertEqual(yaa.child.process.wait(patience.seconds(SECONDS)), 0)
 
 
+@turns.tests(2)
 class Filter(Case):
     def test_a_completed_session(self) -> None:
         done = self.yaa("run", give=json.dumps(session("calc 6*7")))
@@ -706,6 +708,7 @@ class Filter(Case):
         self.assertEqual(done.stderr, b"")
 
 
+@turns.tests(2)
 class Streams(Case):
     """Standard input and output as whoever starts it leaves them; `yaa` sees to it that there is
     no trace."""
@@ -802,6 +805,7 @@ class Streams(Case):
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
 
 
+@turns.tests(2)
 class Chatting(Case):
     def test_what_is_taken_back_gives_its_files_back(self) -> None:
         lines = ("shell echo one > a.txt", "y", "shell echo two > a.txt; echo > b.txt", "y")

@@ -60,6 +60,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.sandbox.test_tiers",
     "tests.session.test_sanitize",
     "tests.telemetry.test_redact",
+    "tests.test_app",
     "tests.test_costs",
     "tests.test_growth",
     "tests.test_main",
