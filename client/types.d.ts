@@ -464,8 +464,8 @@ interface Modules {
   'core/markdown-inline': { inline(text: string, references: References): Inline[] }
   'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
   'core/markdown': { parse(text: string): Block[]; stream(): MarkdownStream }
-  'core/tex': { parse(source: string): MathNode | null }
-  'core/tex-symbols': {
+  'ext/math/tex': { parse(source: string): MathNode | null }
+  'ext/math/tex-symbols': {
     LETTERS: Record<string, string>; OPERATORS: Record<string, string>; SUMS: Record<string, string>; INTEGRALS: Record<string, string>
     FUNCTIONS: Set<string>; LIMITS: Record<string, string>; ACCENTS: Record<string, string>; UNDERS: Record<string, string>
     SPACES: Record<string, string>; ALPHABETS: Record<string, number[]>; letterIn(char: string, alphabet: string): string

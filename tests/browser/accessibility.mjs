@@ -37,7 +37,7 @@ await main(async (walk, job) => {
     limits: async () => { await command(page, "session.limits"); await walk.sees("dialog[open] .limit-rows", "at most 1,000 at this server"); },
     prompts: async () => { await command(page, "prompts"); await page.waitForSelector("dialog[open]"); },
     preview: async () => {
-      await page.evaluate(async () => { await yaa.load("artifact"); yaa.use("ui/artifact").open("<h1>Hi</h1>", "html"); });
+      await page.evaluate(async () => { await yaa.load("artifact"); yaa.use("ext/artifact/preview").open("<h1>Hi</h1>", "html"); });
       await page.waitForSelector("dialog.artifact iframe");
     },
     "another server": async () => {

@@ -361,7 +361,7 @@ await main(async (walk, job) => {
       await page.keyboard.press("Escape");
       await page.waitForSelector("dialog[open]", { hidden: true });
     }
-    await page.evaluate(() => yaa.load("artifact").then(() => { yaa.use("ui/artifact").show("<h1>A page</h1>", "html"); }));
+    await page.evaluate(() => yaa.load("artifact").then(() => { yaa.use("ext/artifact/preview").show("<h1>A page</h1>", "html"); }));
     await walk.rest();
     expect(await page.$eval("dialog[open]", (one) => [one.offsetWidth, one.offsetHeight]), [320, 640], "a page that a model wrote fills the screen");
     await page.keyboard.press("Escape");

@@ -250,7 +250,7 @@ await main(async (walk, job) => {
     const said = await page.evaluate(async (text) => {
       await yaa.load("artifact");
       const heard = new Promise((resolve) => addEventListener("message", (event) => event.data?.said && resolve(event.data.said)));
-      yaa.use("ui/artifact").open(text, "html");
+      yaa.use("ext/artifact/preview").open(text, "html");
       return heard;
     }, ESCAPES(job.sink));
     for (const name of ["storage", "reach", "peer"]) if (said[name] === "ran") throw new Error(`${name} is reached from the frame`);

@@ -117,7 +117,7 @@ await main(async (walk, job) => {
 
   await walk.step("what a server does not give is said, and nothing is sent", async () => {
     const before = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.messages.length);
-    await page.evaluate(() => yaa.use("ui/mcp-offers").attach(yaa.use("ui/commands").context(), { server: "old", uri: "note:///empty", name: "the empty one" }));
+    await page.evaluate(() => yaa.use("ext/mcp/composer").attach(yaa.use("ui/commands").context(), { server: "old", uri: "note:///empty", name: "the empty one" }));
     await walk.sees(".toast", "the empty one could not be used");
     const after = await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.messages.length);
     if (before !== after) throw new Error("something was sent");

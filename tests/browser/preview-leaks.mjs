@@ -203,7 +203,7 @@ await main(async (walk, job) => {
   await walk.step("a page works", async () => {
     const shown = (text) => page.evaluate((text) => new Promise((resolve) => {
       addEventListener("message", ({ data }) => data?.got && resolve(data.got));
-      yaa.use("ui/artifact").open(text, "html");
+      yaa.use("ext/artifact/preview").open(text, "html");
     }), text);
     const got = await shown(at(job.ports[0], WORKS));
     const quirks = await shown("<p>x<script>parent.postMessage({ got: document.compatMode }, '*')</script>");
@@ -225,7 +225,7 @@ await main(async (walk, job) => {
     if (!ports.get(names.at(-1))) throw new Error(`${names.length + 3} ports are needed`);
     for (let first = 0; first < names.length; first += 10) {
       const texts = names.slice(first, first + 10).map((name) => at(ports.get(name), WAYS[name]));
-      await page.evaluate((texts) => texts.forEach((text) => yaa.use("ui/artifact").open(text, "html")), texts);
+      await page.evaluate((texts) => texts.forEach((text) => yaa.use("ext/artifact/preview").open(text, "html")), texts);
       const until = Date.now() + 4000; // as long as the slower browser takes for the first word of a peer connection
       await page.waitForFunction((end) => Date.now() > end, { polling: 200 }, until);
       await page.evaluate(() => document.querySelectorAll("dialog.artifact").forEach((one) => one.close()));

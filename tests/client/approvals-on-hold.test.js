@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const vm = require('node:vm')
-const { use, JS } = require('./load-modules.js')
+const { use, textFiles, JS } = require('./load-modules.js')
 
 const { asksAlways } = use('core/session')
 const { prepare, pause, endPause, release } = use('core/session-defaults')
@@ -83,7 +83,7 @@ test('a pause that a page of before wrote is given back, whatever stands there',
 function textsOf(file) {
   const given = []
   const context = vm.createContext({ yaa: { define: (name, deps, factory) => factory({ extend: (more) => given.push(more) }) } })
-  vm.runInContext(fs.readFileSync(path.join(JS, 'i18n', file), 'utf8'), context)
+  vm.runInContext(fs.readFileSync(path.join(JS, file), 'utf8'), context)
   return given[0]
 }
 
@@ -107,7 +107,7 @@ test('texts are complete in both languages, with the same holes, and no key is g
   assert.deepStrictEqual(Object.keys(zh).sort(), Object.keys(en).sort())
   for (const key of Object.keys(en)) assert.deepStrictEqual(holes(zh[key]), holes(en[key]), key)
   const taken = new Map(Object.keys(en).map((key) => [key, 'en.js']))
-  for (const file of fs.readdirSync(path.join(JS, 'i18n')).filter((name) => !['en.js', 'zh.js'].includes(name))) {
+  for (const file of textFiles.filter((name) => !['i18n/en.js', 'i18n/zh.js'].includes(name))) {
     const given = textsOf(file)
     if (!given) continue
     assert.deepStrictEqual(Object.keys(given.zh).sort(), Object.keys(given.en).sort(), file)

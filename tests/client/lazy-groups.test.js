@@ -73,7 +73,7 @@ test('a group brings those that it names, and they bring theirs', async () => {
 
 test('the page has every group that another one names, and each script of a group once', () => {
   const text = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
-  const all = new Map([...text.matchAll(/<template data-group="([^"]+)"(?: data-with="([^"]+)")?>(.*?)<\/template>/gs)].map(([, name, also, body]) => [name, { also: also?.split(' ') ?? [], files: body.match(/src="[^"]+/g) }]))
+  const all = new Map([...text.matchAll(/<template data-group="([^"]+)"(?: data-(?:with="([^"]+)"|starts="[^"]+"))?>(.*?)<\/template>/gs)].map(([, name, also, body]) => [name, { also: also?.split(' ') ?? [], files: body.match(/src="[^"]+/g) }]))
   assert.strictEqual(all.size, text.match(/<template/g).length)
   const filesOf = (name) => [...all.get(name).files, ...all.get(name).also.flatMap(filesOf)]
   for (const name of all.keys()) assert.deepStrictEqual(filesOf(name).filter((one, i, whole) => whole.indexOf(one) !== i), [], name)

@@ -1,4 +1,4 @@
-// Loads the client's classic scripts into node, unchanged: every file under client/js/core and client/js/io.
+// Loads the client's classic scripts into node, unchanged: every file under client/js/core, io and ext.
 'use strict'
 
 const fs = require('node:fs')
@@ -9,11 +9,14 @@ const ROOT = path.resolve(__dirname, '../..')
 const JS = path.join(ROOT, 'client', 'js')
 
 require(path.join(JS, 'kernel.js'))
-for (const folder of ['core', 'io']) {
-  for (const file of fs.readdirSync(path.join(JS, folder)).sort()) {
+for (const folder of ['core', 'io', 'ext']) {
+  for (const file of fs.readdirSync(path.join(JS, folder), { recursive: true }).sort()) {
     if (file.endsWith('.js')) require(path.join(JS, folder, file))
   }
 }
+
+/** Files with texts, below client/js. */
+const textFiles = fs.readdirSync(JS, { recursive: true }).filter((file) => /^i18n\/|^ext\/[\w-]+\/texts\.js$/.test(file) && file.endsWith('.js')).sort()
 
 /** Milliseconds of processor time so far: what else the machine does is no fault of the code. */
 function cpu() {
@@ -21,4 +24,4 @@ function cpu() {
   return (user + system) / 1000
 }
 
-module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, rounds, cpu, ROOT, JS }
+module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, rounds, cpu, textFiles, ROOT, JS }

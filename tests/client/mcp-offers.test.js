@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const offers = use('core/mcp-offers')
+const offers = use('ext/mcp/offers')
 const attach = use('core/attachments')
 
 test('the lists of several servers become one', () => {

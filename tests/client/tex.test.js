@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { use, random, ROOT, cpu } = require('./load-modules.js')
 
-const { parse } = use('core/tex')
+const { parse } = use('ext/math/tex')
 /** `frac(a b)`: element names without their m, attributes left out. */
 const short = (node) => (typeof node === 'string' ? node : ['mi', 'mn', 'mo', 'mtext'].includes(node.tag) ? node.children.join('') : `${node.tag.slice(1)}(${node.children.map(short).join(' ')})`)
 const shown = (source) => { const tree = parse(source); return tree && short(tree) }

@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const vm = require('node:vm')
-const { JS } = require('./load-modules.js')
+const { textFiles, JS } = require('./load-modules.js')
 
 const read = (...parts) => fs.readFileSync(path.join(JS, ...parts), 'utf8')
 function texts(name) {
@@ -57,16 +57,16 @@ test('every rule of the checks has its words', () => {
 
 test('no text has two homes: of two that extend the same table the one that is loaded last would win', () => {
   const homes = new Map()
-  for (const file of fs.readdirSync(path.join(JS, 'i18n'))) {
+  for (const file of textFiles) {
     const home = file.replace(/-?(?:en|zh)?\.js$/, '')
-    for (const [, key] of read('i18n', file).matchAll(/^\s+'([\w.]+)': /gm)) homes.set(key, (homes.get(key) ?? new Set()).add(home))
+    for (const [, key] of read(file).matchAll(/^\s+'([\w.]+)': /gm)) homes.set(key, (homes.get(key) ?? new Set()).add(home))
   }
   assert.ok(homes.size > 500)
   assert.deepStrictEqual([...homes].filter(([, all]) => all.size > 1).map(([key]) => key), [])
 })
 
 test('in Chinese the reader is addressed in one way everywhere', () => {
-  const files = fs.readdirSync(path.join(JS, 'i18n')).map((file) => read('i18n', file))
+  const files = textFiles.map((file) => read(file))
   assert.ok(files.join('').includes('你'))
   for (const text of [...files, read('widget', 'texts.js')]) assert.ok(!text.includes('您'), text.match(/.*您.*/)?.[0])
 })

@@ -48,7 +48,7 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
 
     async function preview() {
       await yaa.load('artifact')
-      yaa.use('ui/artifact').show(shown.text, shown.lang.toLowerCase())
+      yaa.use('ext/artifact/preview').show(shown.text, shown.lang.toLowerCase())
     }
 
     function fold() {
@@ -62,7 +62,7 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
     /** @param {typeof first} block what it shows now */
     function update(block) {
       shown = block
-      if (/^mermaid$/i.test(shown.lang) && !shown.open) drawing()
+      if (/^mermaid$/i.test(shown.lang) && !shown.open) drawing().catch(console.warn)
       if (show) hide(show, !/^(?:html|svg)$/i.test(shown.lang))
       opened ||= shown.open === true
       number()
@@ -72,9 +72,8 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
     /** @type {((text: string) => void) | null} */ let draw = null
 
     async function drawing() {
-      await yaa.load('diagram')
-      draw ??= yaa.use('ui/diagram').diagramView(el, bar, pre)
-      draw?.(shown.text)
+      await yaa.load('diagram'); // without it the text stands there
+      (draw ??= yaa.use('ext/diagram/view').diagramView(el, bar, pre))?.(shown.text)
     }
 
     update(first)

@@ -114,7 +114,7 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   function formulaOf({ text, display }) {
     const el = h('span.formula', null, h('code', null, text))
     if (maths) maths.draw(el, text, display)
-    else yaa.load('math').then(() => (maths = yaa.use('ui/math')).draw(el, text, display), () => {})
+    else yaa.load('math').then(() => (maths = yaa.use('ext/math/formulas')).draw(el, text, display), () => {})
     return el
   }
 

@@ -29,7 +29,7 @@ yaa.define('ui/slash-menu', [
     const others = offered.map((one) => (
       {
         word: one.word, name: one.title, icon: 'link',
-        run: (/** @type {string} */ rest) => yaa.use('ui/mcp-offers').insert(context, one, rest),
+        run: (/** @type {string} */ rest) => yaa.use('ext/mcp/composer').insert(context, one, rest),
       }
     ))
     return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own, ...others]
@@ -56,7 +56,7 @@ yaa.define('ui/slash-menu', [
     async function fetchOffered() {
       await yaa.load('mcp')
       const before = offered
-      offered = await yaa.use('ui/mcp-offers').prompts(context)
+      offered = await yaa.use('ext/mcp/composer').prompts(context)
       if (offered !== before) draw()
     }
 

@@ -159,7 +159,7 @@ yaa.define('ui/files/file-view', [
       try {
         const [blob] = await Promise.all([shared.routes().read(path, { tree: shared.tree(), most: MOST_PICTURE + 1 }), yaa.load('artifact')])
         if (blob.size > MOST_PICTURE) fill(place, offer(t('view.large')))
-        else yaa.use('ui/artifact').show(await blob.text(), 'html')
+        else yaa.use('ext/artifact/preview').show(await blob.text(), 'html')
       } catch (error) {
         shared.failed(error)
       }

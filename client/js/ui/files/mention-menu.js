@@ -74,7 +74,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     /** @returns {Promise<boolean>} is there any? */
     async function listResources() {
       await yaa.load('mcp')
-      const list = await yaa.use('ui/mcp-offers').resources(context)
+      const list = await yaa.use('ext/mcp/composer').resources(context)
       resources = new Map(list.map((/** @type {any} */ one) => [`${one.server}: ${one.name} ${one.uri ?? one.template}`, one]))
       return list.length > 0
     }
@@ -142,7 +142,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       if (one) {
         area.setRangeText('', found.from, area.selectionStart, 'end')
         area.dispatchEvent(new Event('input', { bubbles: true }))
-        yaa.use('ui/mcp-offers').attach(context, one)
+        yaa.use('ext/mcp/composer').attach(context, one)
         return
       }
       area.setRangeText(`${names.mentionOf(path)} `, found.from, area.selectionStart, 'end')

@@ -77,7 +77,7 @@ yaa.define('ui/tools/result-files', [
     /** As the page that it is, in a frame without rights. */
     async function preview() {
       const [blob] = await Promise.all([bring(true), yaa.load('artifact')])
-      if (blob) yaa.use('ui/artifact').show(await blob.text(), 'html')
+      if (blob) yaa.use('ext/artifact/preview').show(await blob.text(), 'html')
     }
 
     async function toggle() {

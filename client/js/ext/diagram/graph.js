@@ -1,7 +1,7 @@
 // The text of a Mermaid flowchart or state diagram → nodes and edges, or null where something in it is not understood.
 // Pure. What would run or fetch something (click, links, HTML in a label) is left out or is text.
 
-yaa.define('core/diagram-graph', [], () => {
+yaa.define('ext/diagram/graph', [], () => {
   const MAX = { nodes: 150, edges: 300, groups: 30, label: 200 }
   const ID = /[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*/uy
   /** @type {[string, string, string][]} how a label begins and ends, and the shape: longer ones first */

@@ -1,7 +1,7 @@
 // Nodes and edges → places, in layers: edges go one way as far as they can, and long ones bend around what is between.
 // Pure; the work is bounded by the number of nodes and of layers that edges cross.
 
-yaa.define('core/diagram-layers', ['core/diagram-text'], ({ wrap, boxOf, textAt, widthOf, groupBy, round, LINE }) => {
+yaa.define('ext/diagram/layers', ['ext/diagram/text'], ({ wrap, boxOf, textAt, widthOf, groupBy, round, LINE }) => {
   const [GAP, LAYER_GAP, MARGIN, ARROW] = [28, 46, 16, 7]
   /** Points on edges that cross layers, all together. */
   const MAX_BENDS = 3000

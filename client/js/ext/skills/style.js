@@ -1,6 +1,6 @@
 // The dialog of skills: rows with a switch, and texts.
 
-yaa.define('css/skills', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/skills/style', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .skills, .skills section { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); }
   .skills { gap: var(--s4); }

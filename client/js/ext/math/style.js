@@ -1,6 +1,6 @@
-// Formulas. Loaded with js/ui/math.js.
+// Formulas.
 
-yaa.define('css/math', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/math/style', ['ui/dom'], ({ css }) => css`
 @layer thread {
   .prose math { font-family: math; font-size: 1.12em; }
   /* of what may scroll these alone keep the baseline of what is in them */

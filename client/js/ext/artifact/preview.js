@@ -2,7 +2,7 @@
 // storage or any network (artifact.html). It stands beside the thread, or over it where there is no room. The frame is made
 // when it is asked for and taken away when it is closed.
 
-yaa.define('ui/artifact', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/dialogs', 'css/artifact', 'i18n/artifact'], ({ h, iconButton, attr, uid }, { t }, commands) => {
+yaa.define('ext/artifact/preview', ['ui/dom', 'ui/i18n', 'ui/commands', 'css/dialogs', 'ext/artifact/style', 'ext/artifact/texts'], ({ h, iconButton, attr, uid }, { t }, commands) => {
   const READY = 'yaa.artifact.ready'
   /** As the style of the panel says (css/artifact). */
   const WIDE = matchMedia('(min-width: 64.01rem)')

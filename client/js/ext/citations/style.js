@@ -1,6 +1,6 @@
-// Citations in an answer and the panel with a source's passage. Loaded with js/ui/citations.js.
+// Citations in an answer and the panel with a source's passage.
 
-yaa.define('css/citations', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/citations/style', ['ui/dom'], ({ css }) => css`
 @layer thread {
   button.cite {
     display: inline-block; min-inline-size: 1.5rem; padding: 0 0.3em; margin-inline: 0.1em; border: 0; border-radius: var(--r1);

@@ -1,7 +1,7 @@
 // Formulas on the page: the tree that core/tex makes, as MathML. What core/tex does not know stays as it was written.
 // Elements and attributes are on a list, as in ui/dom; none of them has an address or runs anything.
 
-yaa.define('ui/math', ['core/tex', 'ui/dom', 'css/math'], (tex, { fill }) => {
+yaa.define('ext/math/formulas', ['ext/math/tex', 'ui/dom', 'ext/math/style'], (tex, { fill }) => {
   const MATHML = 'http://www.w3.org/1998/Math/MathML'
   const TAGS = new Set([
     'mrow', 'mi', 'mn', 'mo', 'mtext', 'mspace', 'mfrac', 'msqrt', 'mroot', 'msub', 'msup', 'msubsup', 'munder', 'mover', 'munderover',

@@ -1,7 +1,7 @@
 // The commands of skills: their dialog, and saving a session as one. The dialog comes when it is opened.
 
-yaa.define('ui/skills/launcher', ['ui/i18n', 'ui/commands', 'ui/popup', 'i18n/skills'], ({ t }, commands, { toast }) => {
-  /** @typedef {import('../types').CommandContext} CommandContext */
+yaa.define('ext/skills/launcher', ['ui/i18n', 'ui/commands', 'ui/popup', 'ext/skills/texts'], ({ t }, commands, { toast }) => {
+  /** @typedef {import('../../ui/types').CommandContext} CommandContext */
 
   /** @param {CommandContext} context */
   function start(context) {
@@ -19,8 +19,8 @@ yaa.define('ui/skills/launcher', ['ui/i18n', 'ui/commands', 'ui/popup', 'i18n/sk
   /** @param {CommandContext} context */
   async function open(context) {
     try {
-      await yaa.load('skills')
-      yaa.use('ui/skills/panel').openSkills(context, () => ask(context))
+      await yaa.load('skills-panel')
+      yaa.use('ext/skills/panel').openSkills(context, () => ask(context))
     } catch (error) {
       toast(t('skills.failed', { detail: String(/** @type {any} */ (error)?.message ?? error) }), { bad: true })
     }

@@ -1,6 +1,6 @@
 // Texts of the preview; they come with the scripts that need them.
 
-yaa.define('i18n/artifact', ['ui/i18n'], ({ extend }) => {
+yaa.define('ext/artifact/texts', ['ui/i18n'], ({ extend }) => {
   const en = {
     'artifact.title': 'Preview',
     'artifact.close': 'Close the preview',

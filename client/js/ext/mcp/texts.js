@@ -1,6 +1,6 @@
 // Texts of resources and prompts of MCP servers.
 
-yaa.define('i18n/mcp', ['ui/i18n'], ({ extend }) => {
+yaa.define('ext/mcp/texts', ['ui/i18n'], ({ extend }) => {
   const en = {
     'mcp.reading': 'Reading {name} …',
     'mcp.failed': '{name} could not be used: {why}',

@@ -1,15 +1,15 @@
 // The skills of the open session: which are offered and switched on, which were used and have changed since, and their
 // texts, in which nothing is invisible. Beside them what the model is told of the session's folder.
 
-yaa.define('ui/skills/panel', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/file-names', 'i18n/skills', 'css/skills',
+yaa.define('ext/skills/panel', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/file-names', 'ext/skills/texts', 'ext/skills/style',
 ], ({ h, fill }, { t }, { toast }, { openDialog, button }, { visible, hiddenParts }) => {
   /** @typedef {{name: string, description: string, source: string, hidden?: Record<string, number>, local?: boolean}} Offered */
   const ALL = '*'
   const SOURCES = ['home', 'folder', 'key', 'workspace', 'mcp']
   const HERE = ['same', 'changed', 'missing']
 
-  /** @param {import('../types').CommandContext} context @param {() => void} save */
+  /** @param {import('../../ui/types').CommandContext} context @param {() => void} save */
   function openSkills(context, save) {
     const { app } = context
     const entry = app.current

@@ -1,6 +1,6 @@
 // The text of a Mermaid sequence diagram → shapes, or null where something in it is not understood. Pure.
 
-yaa.define('core/diagram-sequence', ['core/diagram-text'], ({ wrap, widthOf, textAt, round, LINE }) => {
+yaa.define('ext/diagram/sequence', ['ext/diagram/text'], ({ wrap, widthOf, textAt, round, LINE }) => {
   const MAX = { people: 30, steps: 300, label: 200, depth: 6 }
   const [MARGIN, STEP, HEAD] = [16, 30, 34]
   const BLOCKS = /^(loop|alt|opt|par|critical|break|rect)\b\s*(.*)$/

@@ -1,7 +1,7 @@
 // Resources and prompts of MCP servers: what the lists of a server come to, addresses made of templates, and the text that
 // a prompt becomes. What servers say is a stranger's. Pure.
 
-yaa.define('core/mcp-offers', [], () => {
+yaa.define('ext/mcp/offers', [], () => {
   const VARIABLE = /\{([+#./;?&]?)([^{}]*)\}/g
   const NAME = /^[\w.%-]{1,100}/
 

@@ -1,6 +1,6 @@
-// The frame in which pages written by a model are shown, beside the thread or over it. Loaded with js/ui/artifact.js.
+// The frame in which pages written by a model are shown, beside the thread or over it.
 
-yaa.define('css/artifact', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/artifact/style', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .dialog.artifact[open], aside.artifact { grid-template-rows: auto minmax(0, 1fr) auto; }
   @media (min-width: 48.01rem) {

@@ -1,7 +1,7 @@
 // The words of TeX that stand for one sign, by what the sign is in MathML, the letters of other alphabets, what stands
 // around matrices, and how an element is made.
 
-yaa.define('core/tex-symbols', [], () => {
+yaa.define('ext/math/tex-symbols', [], () => {
   /** `name sign name sign …` @param {string} list @returns {Record<string, string>} */
   function table(list) {
     const words = list.trim().split(/\s+/)

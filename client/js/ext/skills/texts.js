@@ -1,6 +1,6 @@
 // Texts of skills and of a folder's instructions, in both languages.
 
-yaa.define('i18n/skills', ['ui/i18n'], ({ extend }) => {
+yaa.define('ext/skills/texts', ['ui/i18n'], ({ extend }) => {
   const en = {
     'skills.title': 'Skills and instructions',
     'skills.save': 'Save this session as a skill',

@@ -1,6 +1,6 @@
 // How wide words of a diagram are, about: nothing is measured, so that it can be laid out anywhere. Pure.
 
-yaa.define('core/diagram-text', [], () => {
+yaa.define('ext/diagram/text', [], () => {
   const [SIZE, LINE] = [14, 18]
   /** A letter of this many pixels, of 14. */
   const [LETTER, WIDE_LETTER] = [7.8, 14]

@@ -1,7 +1,7 @@
 // The text of a Mermaid diagram → shapes to draw: flowcharts, states, sequences, pies. Null where something is not
 // understood, or too large: then the text itself is shown. Pure, and bounded: a text is anybody's.
 
-yaa.define('core/diagram', ['core/diagram-graph', 'core/diagram-layers', 'core/diagram-sequence', 'core/diagram-text'], (graphs, layers, sequences, { textAt, widthOf, wrap, round }) => {
+yaa.define('ext/diagram/diagram', ['ext/diagram/graph', 'ext/diagram/layers', 'ext/diagram/sequence', 'ext/diagram/text'], (graphs, layers, sequences, { textAt, widthOf, wrap, round }) => {
   const MAX = { letters: 20_000, lines: 500, slices: 24 }
   const PIE = /^pie(?:\s+(showData))?(?:\s+title\s+(.{1,200}))?$/
   const RADIUS = 110

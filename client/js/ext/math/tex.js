@@ -2,7 +2,7 @@
 // not TeX: no definitions, no colours, no addresses. One word it does not know makes the whole formula `null`, and it is
 // shown as it was written, since half a formula says something else. Depth and size have bounds.
 
-yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
+yaa.define('ext/math/tex', ['ext/math/tex-symbols'], (symbols) => {
   const { LETTERS, OPERATORS, SUMS, INTEGRALS, FUNCTIONS, LIMITS, ACCENTS, UNDERS, SPACES, ALPHABETS, letterIn } = symbols
   const { AROUND, PAIRS, COLUMNS, SWITCHES, LETTER_SIZES, LONG_ARROWS, FENCE, STYLES, TEXT, UNITS, node, row, operator, space, over } = symbols
   const MAX_DEPTH = 50

@@ -1,6 +1,6 @@
 // Texts of citations; they come with the scripts that need them.
 
-yaa.define('i18n/citations', ['ui/i18n'], ({ extend }) => {
+yaa.define('ext/citations/texts', ['ui/i18n'], ({ extend }) => {
   const en = {
     'cite.label': 'Source {id}: {title}',
     'cite.panel': 'Source {id}',

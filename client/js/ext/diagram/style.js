@@ -1,6 +1,6 @@
 // Diagrams: lines and words in the colours of the page.
 
-yaa.define('css/diagram', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/diagram/style', ['ui/dom'], ({ css }) => css`
 @layer thread {
   .diagram-figure { overflow: auto; padding: var(--s3); max-block-size: 40rem; scrollbar-width: thin; }
   .code[data-drawn] .code-more { display: none; }

@@ -1,10 +1,10 @@
 // Resources and prompts of MCP servers in the composer: a resource that was chosen after `@` goes along with the message,
 // and a prompt that was chosen after `/` is written into the field. Nothing is sent by itself.
 
-yaa.define('ui/mcp-offers', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/mcp-offers', 'core/attachments', 'i18n/mcp',
+yaa.define('ext/mcp/composer', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ext/mcp/offers', 'core/attachments', 'ext/mcp/texts',
 ], ({ h, uid, fill }, { t }, { toast, say }, { openDialog }, offers, attachments) => {
-  /** @typedef {import('./types').CommandContext} CommandContext */
+  /** @typedef {import('../../ui/types').CommandContext} CommandContext */
   /** Lists are used for so long. */
   const FRESH_MS = 20_000
   const REST_MS = 250

@@ -1,0 +1,66 @@
+// What may use what: core nothing above it, the page no extension, an extension no other one.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
+const { JS } = require('./load-modules.js')
+
+/** The rooms that a room uses when its scripts are loaded. An extension is a room of its own. */
+const FLOORS = {
+  core: ['core'],
+  io: ['core', 'io'],
+  css: ['ui'],
+  i18n: ['ui'],
+  ui: ['core', 'io', 'ui', 'i18n', 'css'],
+  main: ['core', 'io', 'ui', 'css', 'main'],
+  widget: ['core', 'io', 'widget'],
+}
+const ABOVE = ['core', 'io', 'ui', 'i18n', 'css']
+const roomOf = (/** @type {string} */ name) => /^ext\/[^/]+|^[^/]+/.exec(name)[0]
+
+/** Every module below client/: its room, what it needs to be made, what its text names besides. */
+function modules() {
+  const files = fs.readdirSync(path.dirname(JS), { recursive: true, encoding: 'utf8' }).filter((file) => /^(?:js|css)\/.*\.js$/.test(file))
+  return files.flatMap((file) => {
+    const text = fs.readFileSync(path.join(path.dirname(JS), file), 'utf8')
+    const all = [...text.matchAll(/^yaa\.define\(\s*'([^']+)',\s*\[([^\]]*)\]/gm)]
+    const named = [...text.matchAll(/yaa\.use\('([^']+)'\)/g)].map(([, name]) => name)
+    const loaded = [...text.matchAll(/yaa\.load\('([^']+)'\)/g)].map(([, group]) => group)
+    return all.map(([, name, needs]) => ({ file, name, needs: [...needs.matchAll(/'([^']+)'/g)].map(([, one]) => one), named, loaded }))
+  })
+}
+
+test('each module is in the folder of its name, and needs what is on its floor or below', () => {
+  const all = modules()
+  assert.ok(all.length > 250)
+  for (const { file, name, needs } of all) {
+    const room = roomOf(name)
+    assert.strictEqual(file.replace(/^js\//, ''), `${name}.js`)
+    const allowed = room.startsWith('ext/') ? [...ABOVE, room] : FLOORS[room]
+    for (const one of needs) assert.ok(allowed.includes(roomOf(one)), `${name} needs ${one}: ${room} uses ${allowed.join(', ')}`)
+  }
+})
+
+test('an extension is used by name only where its group was loaded', () => {
+  const html = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
+  const groups = new Map([...html.matchAll(/<template data-group="([^"]+)".*?<\/template>/gs)].map(([body, group]) => [group, body]))
+  for (const { name, named, loaded } of modules()) {
+    for (const one of named.filter((other) => other.startsWith('ext/') && roomOf(other) !== roomOf(name))) {
+      assert.ok(loaded.some((group) => groups.get(group)?.includes(`js/${one}.js`)), `${name} names ${one}`)
+    }
+  }
+})
+
+test('the scripts of an extension stand in groups of its own', () => {
+  const html = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
+  const found = new Set()
+  for (const [body, group] of html.matchAll(/<template data-group="([^"]+)".*?<\/template>/gs)) {
+    const rooms = new Set([...body.matchAll(/src="js\/(ext\/[^/]+)/g)].map(([, room]) => room))
+    assert.ok(rooms.size < 2, group)
+    for (const room of rooms) found.add(room)
+  }
+  assert.deepStrictEqual([...found].sort(), fs.readdirSync(path.join(JS, 'ext')).map((name) => `ext/${name}`).sort())
+  assert.ok(!/src="js\/ext/.test(html.replace(/<template.*?<\/template>/gs, '')), 'none is loaded with the page')
+})
