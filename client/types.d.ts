@@ -348,7 +348,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
   }
-  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry>; treeOf(message: any): string }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry> }
   'core/client-tools': {
     register(tool: PageTool): () => void
     get(name: string): PageTool | undefined
@@ -487,7 +487,7 @@ interface Modules {
     short(n: number, language?: string): string
   }
   'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
-  'core/workspace-stand': { standOf(session: Session): string | null }
+  'core/workspace-stand': { standOf(session: Session): string | null; treeOf(message: any): string }
   'core/file-changes': {
     linesOf(diff: string): { added: number; removed: number }
     changesOf(session: Session, from?: number): { files: FileChange[]; count: number; leftOut: Record<string, any> }

@@ -27,7 +27,6 @@ from ..lib.strict_json import canonical_pieces
 from .events import FILLED, IDS, SNAPSHOT, id_at
 from .json_patch import array_index, copy_json, parse_pointer, patch
 from .result_places import Places, calls_of, is_object
-from .workspace_stand import stand_after
 
 # -- fold -----------------------------------------------------------------------------------------
 
@@ -385,7 +384,6 @@ def tool_result(folder: Folder, event: Event) -> None:
     if not places.put(call_id, message):
         return
     session = folder.session
-    stand_after(session, message)
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}

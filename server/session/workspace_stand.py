@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..json_types import Message, Session, SessionWorkspace
+from ..json_types import Session, SessionWorkspace
 from ..lib.strict_json import as_object
 
 TREE = re.compile(r"[0-9a-f]{64}")
@@ -41,18 +41,6 @@ def stand_of(session: Session) -> str | None:
     if at == "":
         return str(tree)
     return str(start) if is_tree(start) else None
-
-
-def stand_after(session: Session, result: Message) -> None:
-    """Let a session stand at the tree of a result that was added to it, if it has one.
-
-    For the fold, and for a protocol that makes a session of its messages.
-    """
-    if (tree := tree_of(result)) is not None:
-        known: Any = session.get("workspace")
-        workspace: SessionWorkspace = known if isinstance(known, dict) else {}  # type: ignore[assignment]
-        workspace["tree"], workspace["message"] = tree, result["id"]
-        session["workspace"] = workspace
 
 
 def stand_at(session: Session, tree: str) -> None:

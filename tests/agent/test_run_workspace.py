@@ -130,9 +130,8 @@ class Recorded(Case):
         self.assertNotIn("tree", seen)
         self.assertEqual(second["changed_count"], 2)
         self.assertEqual(first["tree"]["after"], second["tree"]["before"])
-        workspace = session["workspace"]
-        self.assertEqual(workspace["start"], first["tree"]["before"])
-        self.assertEqual(workspace["tree"], second["tree"]["after"])
+        self.assertEqual(session["workspace"], {"start": first["tree"]["before"]})
+        self.assertEqual(stand_of(session), second["tree"]["after"])
         self.assertEqual(stand_of(session), server.workspace().tree)
         self.assertEqual(server.workspaces.log, ["state", "record", "record", "record"])
 

@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+from server.session.workspace_stand import stand_of
+
 from ..bench.peers import config, start
 from ..fakes import answer, user
 from ..protocols import samples
@@ -148,8 +150,8 @@ class TwoKeys(unittest.TestCase):
         order = (
             f'{SHORT} tool=shell{{"command": "ls -a; echo canary > f; mkdir d; echo canary > d/f"}}'
         )
-        document = self.apis["ann"].run({"id": "one", "messages": [user(order)]})
-        tree = document["workspace"]["tree"]
+        document: Any = self.apis["ann"].run({"id": "one", "messages": [user(order)]})
+        tree = stand_of(document)
         order = (
             f'{SHORT} tool=shell{{"command": "grep -r canary . /workspace ~; echo bob > f; ls"}}'
         )

@@ -37,6 +37,10 @@ class Names(unittest.TestCase):
         self.assertTrue(custom_names())
         self.assertEqual(set(re.findall(r"\bname [!=]== '([^']+)'", SCRIPT)), custom_names())
 
+    def test_neither_names_a_capability(self) -> None:
+        for source in (SCRIPT, Path(fold.__file__).read_text("utf-8")):
+            self.assertEqual(re.findall(r"(?i)workspace|skill|mcp|hook", source), [])
+
     def test_each_has_a_vector_and_a_row_of_the_reference(self) -> None:
         for name in custom_names() | set(fold.FOLDS) | set(fold.DELTAS):
             with self.subTest(name):

@@ -1,7 +1,7 @@
 // What the calls of a session changed in its files, read off its messages: since the session began, in one turn, since a
 // run began; and the points between which files can be compared. Pure; what a document holds is not trusted to be whole.
 
-yaa.define('core/file-changes', ['core/fold', 'core/workspace-stand'], ({ treeOf }, { standOf }) => {
+yaa.define('core/file-changes', ['core/workspace-stand'], ({ standOf, treeOf }) => {
   const KINDS = new Set(['added', 'modified', 'deleted', 'mode'])
 
   /** What two changes of a file in a row come to; '' is none. @type {Record<string, string>} */

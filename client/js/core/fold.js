@@ -210,19 +210,11 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     const message = { id: event.messageId, role: 'tool', tool_call_id: id, name, content: event.content, ...at(event) }
     copy(message, details, ['is_error', 'result'])
     messages.splice(where, 0, message)
-    const tree = treeOf(message)
-    if (tree) session.workspace = { ...(isObject(session.workspace) ? session.workspace : {}), tree, message: message.id }
     const { calls } = session
     if (isObject(calls) && hasOwn(calls, id) && isObject(calls[id])) calls[id].state = own(state)
     if (Array.isArray(session.interrupts)) {
       session.interrupts = session.interrupts.filter((item) => !isObject(item) || item.call_id !== id)
     }
-  }
-
-  /** The tree of files that a result left. @param {any} message */
-  function treeOf({ result }) {
-    const after = isObject(result) && isObject(result.tree) ? result.tree.after : ''
-    return typeof after === 'string' && /^[0-9a-f]{64}$/.test(after) ? after : ''
   }
 
   // -- finding --
@@ -333,5 +325,5 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
     return Object.entries(required).every(([key, fits]) => fits(event[key]))
   }
 
-  return { fold, digest, entriesOf, treeOf }
+  return { fold, digest, entriesOf }
 })

@@ -1,8 +1,11 @@
 // Which tree of files a session stands at, as server/session/workspace_stand.py says it too.
 
-yaa.define('core/workspace-stand', ['core/fold'], ({ treeOf }) => {
+yaa.define('core/workspace-stand', [], () => {
   /** @param {any} value */
   const isTree = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+
+  /** The tree of files that a result left. @param {any} message */
+  const treeOf = ({ result }) => (isTree(result?.tree?.after) ? result.tree.after : '')
 
   /**
    * The tree that the files have to be at, null if nothing was recorded: `workspace.tree` if no message behind
@@ -26,5 +29,5 @@ yaa.define('core/workspace-stand', ['core/fold'], ({ treeOf }) => {
     return isTree(start) ? start : null
   }
 
-  return { standOf }
+  return { standOf, treeOf }
 })

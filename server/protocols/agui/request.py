@@ -23,7 +23,6 @@ from ...session.fold import yaa_metadata
 from ...session.json_patch import parse_pointer
 from ...session.limits import LIMITS
 from ...session.schema import MAX_ERRORS
-from ...session.workspace_stand import stand_after, tree_of
 
 # -- content --------------------------------------------------------------------------------------
 # Convert the contents of AG-UI messages to those of a session.
@@ -336,7 +335,6 @@ def read(body: Json, agent: str) -> AguiRequest:
         session["config"] = _laid_over(own.get("config", {}), config)
     if isinstance(calls := own.get("calls"), dict):
         session["calls"] = _with_results(calls, made)
-    _stand_at_last_result(session)
     resumed = _resume(session, body.get("resume", []))
     rest = {key: value for key, value in state.items() if key != "yaa"}
     shares = _share_state(session, rest)
@@ -508,24 +506,6 @@ def _with_results(calls: Json, messages: list[Json]) -> Json:
         else entry
         for call_id, entry in calls.items()
     }
-
-
-def _stand_at_last_result(session: Json) -> None:
-    """Set the tree of files of the last result that has one: the state has it from the next run on.
-
-    A `workspace` that is no object is left for the check.
-    """
-    workspace = session.get("workspace", {})
-    if not isinstance(workspace, dict):
-        return
-    for message in reversed(session["messages"]):
-        if message.get("id") == workspace.get("message", ""):
-            return
-        if tree_of(message) is not None:
-            session["workspace"] = dict(workspace)
-            if "id" in message:  # else it gets one, and its tree is found where it is
-                stand_after(session, message)  # type: ignore[arg-type]
-            return
 
 
 def _resume(session: Json, entries: list[Json]) -> dict[str, int]:

@@ -128,13 +128,9 @@ class Reading(unittest.TestCase):
         tree = {"before": "a" * 64, "after": "b" * 64}
         result: Json = {"role": "tool", "toolCallId": "c1", "content": "gone"}
         result["metadata"] = {"yaa": {"result": {"tree": tree}}}
-        for named, workspace in (
-            ({"id": "r1"}, {"tree": tree["after"], "message": "r1"}),
-            ({}, {}),
-        ):
+        for named in ({"id": "r1"}, {}):
             with self.subTest(named):
                 session: Any = read(messages=[USER, ANSWER, {**result, **named}]).session
-                self.assertEqual(session["workspace"], workspace)
                 self.assertEqual(stand_of(session), tree["after"])
 
     def test_tools_and_facts_of_the_application(self) -> None:
