@@ -297,7 +297,7 @@ class App:
 
     def _file_problems(self) -> list[str]:
         """Return why the log or the traces cannot be written to their files."""
-        found, server = [], self.config.server
+        problems, server = [], self.config.server
         for key in ("log", "tracing"):
             if not server[key]["file"]:
                 continue
@@ -307,9 +307,9 @@ class App:
             try:
                 file.write(b"")
             except OSError as error:
-                found.append(f"server.{key}.file: {file.path}: {error.strerror}")
+                problems.append(f"server.{key}.file: {file.path}: {error.strerror}")
             file.close()
-        return found
+        return problems
 
     def agent_problems(self, owner: str = "") -> list[str]:
         """Return the problems of agent files that this owner's key may see."""

@@ -97,8 +97,8 @@ class CallRunner:
                 case [job]:
                     source = self._answer(job)
             answered = False
-            async with aclosing(source) as found:
-                async for event in found:
+            async with aclosing(source) as events_of_job:
+                async for event in events_of_job:
                     if event["type"] == "TOOL_CALL_RESULT":
                         answered = True
                         # Derived from the call id, the message id may be too long, or already in

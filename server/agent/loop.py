@@ -501,8 +501,8 @@ class Run:
         earlier = self._events_of_earlier_runs(recorded)
         searched = self._size if recorded else self._size // 32  # for calls without a result
         work = searched + PER_CALL * len(self.session["calls"])
-        while found := await offload(work, list, islice(earlier, 1)):
-            yield found[0]
+        while next_events := await offload(work, list, islice(earlier, 1)):
+            yield next_events[0]
         skills = self.agent.toolbox.skills
         async for event in skill_events(self.session, skills, self.session_key[0]):
             yield event

@@ -118,8 +118,8 @@ class RunWorkspace:
                     await self._compare(step.tree)
         except WorkspaceError as error:
             if error.code == "missing_objects":
-                found = await self._request("missing", tree=step.tree, most=MOST_MISSING)
-                self.state = replace(self.state, missing=found)
+                missing = await self._request("missing", tree=step.tree, most=MOST_MISSING)
+                self.state = replace(self.state, missing=missing)
             elif step.action == "restore" or self.state.mode == "overlay":
                 code = RUN_CODES.get(error.code, "workspace_failed")
                 text = f"The files of the session cannot be used: {error.detail}"
@@ -152,9 +152,9 @@ class RunWorkspace:
     async def _refresh(self, stand: str) -> list[Event]:
         """Look at the real folder of an overlay; the document takes over what changed there."""
         before = self.state
-        found = await self._request("refresh", session=self._session["id"])
-        tree = found["tree"]
-        self.state = replace(_at(before, tree), base=found["base"], fresh=True)
+        refreshed = await self._request("refresh", session=self._session["id"])
+        tree = refreshed["tree"]
+        self.state = replace(_at(before, tree), base=refreshed["base"], fresh=True)
         if not stand or before.tree != stand or tree == stand:
             return []
         return [await self._take(stand, tree, {**self._session.get("workspace", {})})]
@@ -167,15 +167,15 @@ class RunWorkspace:
 
     async def _restore(self, stand: str) -> Event:
         start = self._session.get("workspace", {}).get("start")
-        found = await self._request("restore", session=self._session["id"], tree=stand, start=start)
-        self.state = _at(self.state, found["tree"])
-        told = {"from": found.get("replaced"), "to": found["tree"]}
-        told |= {"changed_count": found.get("changed_count", 0)}
-        if blocked := found.get("blocked"):  # by files that are left out of trees
+        reply = await self._request("restore", session=self._session["id"], tree=stand, start=start)
+        self.state = _at(self.state, reply["tree"])
+        told = {"from": reply.get("replaced"), "to": reply["tree"]}
+        told |= {"changed_count": reply.get("changed_count", 0)}
+        if blocked := reply.get("blocked"):  # by files that are left out of trees
             told |= {"blocked": blocked[:MOST_CHANGES], "goal": stand}
         known = self._without_mark() | {"restored": told}
-        if found["tree"] != stand:
-            known |= self._stand(found["tree"])
+        if reply["tree"] != stand:
+            known |= self._stand(reply["tree"])
         return state_delta(put("workspace", value=known), *self._decided())
 
     async def _adopt(self, stand: str) -> Event:
@@ -251,9 +251,9 @@ class RunWorkspace:
         if self._is_current:  # an earlier one of several lost calls was recorded just now
             tree = {"before": self.state.tree, "after": self.state.tree}
             return with_files(result, {"tree": tree, "changed": [], "changed_count": 0})
-        found = await self.record(call["id"], lost=True)
-        self._is_current = "tree" in found
-        return with_files(result, found)
+        files = await self.record(call["id"], lost=True)
+        self._is_current = "tree" in files
+        return with_files(result, files)
 
     async def record(
         self, call_id: str, *, lost: bool = False, began_ms: int | None = None

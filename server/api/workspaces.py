@@ -133,7 +133,7 @@ class WorkspaceFiles:
         depth, limit = number_in(query, "depth", DEPTH), number_in(query, "limit", LISTED)
         offset = number_in(query, "offset", 0)
         await opened.fill()
-        found = await opened.ask(
+        listing = await opened.ask(
             "list",
             path=query.get("path", ""),
             tree=query.get("tree") or None,
@@ -141,7 +141,7 @@ class WorkspaceFiles:
             offset=offset,
             limit=limit,
         )
-        await call.json(found)
+        await call.json(listing)
 
     async def read(self, call: RequestContext) -> None:
         """Send a file or a range of it, as an attachment."""
@@ -190,8 +190,8 @@ class WorkspaceFiles:
         body = await self._body(call, _MOVE)
         opened.may_write()
         await opened.fill()
-        told = {"path": body["from"], "to": body["to"]}
-        await call.json(await opened.ask("move", **told, session=opened.session))
+        paths = {"path": body["from"], "to": body["to"]}
+        await call.json(await opened.ask("move", **paths, session=opened.session))
 
     async def archive(self, call: RequestContext) -> None:
         """Send a ZIP of the files, or of the folders and files of each `path`, now or in a tree."""
@@ -231,8 +231,8 @@ class WorkspaceFiles:
     async def state(self, call: RequestContext) -> None:
         """Send {folder, mode, tree, base?, seen, restoring?}; costs no scan."""
         opened = self._open(call)
-        found = await opened.ask("state", session=opened.session)
-        await call.json({"folder": opened.folder, "mode": opened.mode, **found})
+        state = await opened.ask("state", session=opened.session)
+        await call.json({"folder": opened.folder, "mode": opened.mode, **state})
 
     async def record(self, call: RequestContext) -> None:
         """Record the files as they are now, and send their {tree, left_out?}."""
@@ -249,8 +249,8 @@ class WorkspaceFiles:
             text = "Name two trees: ?from=TREE&to=TREE; now and base are names too"
             raise Problem("request_invalid", text)
         await opened.fill()
-        told = {"from": query["from"], "to": query["to"], "path": query.get("path") or None}
-        await call.json(await opened.ask("diff", **told))
+        arguments = {"from": query["from"], "to": query["to"], "path": query.get("path") or None}
+        await call.json(await opened.ask("diff", **arguments))
 
     async def status(self, call: RequestContext) -> None:
         """Send how an overlay differs from its real folder."""

@@ -119,8 +119,8 @@ def _place(session: Session) -> str:
         return ""
     limits = session["config"].get("limits", {}).get("tool", {})
     units = {"wall_s": "{:g} s", "memory_mb": "{:g} MB of memory"}
-    told = [unit.format(limits[name]) for name, unit in units.items() if name in limits]
-    return f"{place} One call has {' and '.join(told)}." if told else place
+    per_call = [unit.format(limits[name]) for name, unit in units.items() if name in limits]
+    return f"{place} One call has {' and '.join(per_call)}." if per_call else place
 
 
 def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
@@ -128,12 +128,12 @@ def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
 
     Each is {code, message, section, known, …}, so that a client can translate it.
     """
-    found: list[RunWarning] = []
+    remarks: list[RunWarning] = []
     for name, text in templates.items():
         if name not in (*NAMES, "systemPrompt"):
             name = name[:MAX_NAME]
             said = f"prompt.{name} is no section; there are {', '.join(NAMES)}"
-            found.append(
+            remarks.append(
                 {
                     "code": UNKNOWN_SECTION,
                     "message": said,
@@ -148,7 +148,7 @@ def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
                 said = (
                     f"prompt.{name} names {listed}, which means nothing; known: {', '.join(known)}"
                 )
-                found.append(
+                remarks.append(
                     {
                         "code": UNKNOWN_PLACEHOLDER,
                         "message": said,
@@ -157,7 +157,7 @@ def remarks(templates: Mapping[str, Any]) -> list[RunWarning]:
                         "known": list(known),
                     }
                 )
-    return found
+    return remarks
 
 
 def title_request(session: Session, messages: list[Message]) -> list[Message]:

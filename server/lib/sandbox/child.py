@@ -237,12 +237,12 @@ def failure_message(error: BaseException, file: str = "") -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f"line {frame.lineno}: " for frame in frames if frame.filename == file]
     text = "".join(lines[-1:]) + str(error)[:2000]
-    found: dict[str, Any] = {"type": type(error).__name__, "message": text}
+    failure: dict[str, Any] = {"type": type(error).__name__, "message": text}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
         last = frames[-1].line or ""
         started = "fork" in last or "spawn" in last
         if error.errno != errno.EAGAIN or started:  # locks and pipes fail with EAGAIN too
-            found["limit"] = LIMIT_ERRNOS[error.errno]
+            failure["limit"] = LIMIT_ERRNOS[error.errno]
     if isinstance(error, LimitReached):
-        found["limit"] = error.limit
-    return {"error": found, "trace": trace}
+        failure["limit"] = error.limit
+    return {"error": failure, "trace": trace}

@@ -88,8 +88,8 @@ def protected_part(
         is_one = depth < len(place) - 1 or low in PARTS and is_folder(place[: depth + 1])
         names = {name, *(names_in(above) if low in REPOSITORY else ())}
         folders = {name} if is_one else set[str]()
-        found = protected_names(above[-1] if above else "", names, folders.__contains__)
-        if name in found and (not is_installed or is_of_repository((name,))):
+        protected = protected_names(above[-1] if above else "", names, folders.__contains__)
+        if name in protected and (not is_installed or is_of_repository((name,))):
             return place[: depth + 1]
         is_installed |= low in INSTALLED
     return ()

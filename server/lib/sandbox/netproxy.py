@@ -64,17 +64,17 @@ def parse_head(head: bytes) -> ProxyRequest:
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     if not all(_FIELD.fullmatch(field) for field in fields):
         raise ProxyRefusal("400 Bad Request", "a header cannot be read")
-    if found := _CONNECT.fullmatch(line):
-        return ProxyRequest(*_place(found[1], found[2]), b"")
-    if not (found := _REQUEST.fullmatch(line)):
+    if match := _CONNECT.fullmatch(line):
+        return ProxyRequest(*_place(match[1], match[2]), b"")
+    if not (match := _REQUEST.fullmatch(line)):
         raise ProxyRefusal(
             "400 Bad Request", "wanted CONNECT host:port, or a whole http:// address"
         )
-    host, port = _place(found[2], found[3] or b"80")
+    host, port = _place(match[2], match[3] or b"80")
     name = f"[{host}]" if ":" in host else host
     own = [b"Host: " + (name if port == 80 else f"{name}:{port}").encode(), b"Connection: close"]
     kept = [field for field in fields if field.partition(b":")[0].lower() not in _OURS]
-    start = b"%s %s HTTP/1.1" % (found[1], found[4] or b"/")
+    start = b"%s %s HTTP/1.1" % (match[1], match[4] or b"/")
     return ProxyRequest(host, port, b"\r\n".join([start, *own, *kept]) + b"\r\n\r\n")
 
 

@@ -133,8 +133,8 @@ class SandboxPolicy:
 def _entries_in(path: str, places: tuple[str, ...]) -> str:
     """Return the entries of a PATH that are below one of these places."""
     entries = [(each, Path(os.path.normpath(each))) for each in path.split(os.pathsep)]
-    found = [each for each, at in entries if any(at.is_relative_to(place) for place in places)]
-    return os.pathsep.join(found) or os.defpath
+    visible = [each for each, at in entries if any(at.is_relative_to(place) for place in places)]
+    return os.pathsep.join(visible) or os.defpath
 
 
 def code_folders() -> tuple[str, ...]:
@@ -175,13 +175,13 @@ def configured_paths(options: Mapping[str, Any]) -> list[Path]:
 def read_mistakes(options: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes in `server.sandbox.read` with which the server must not start."""
     own = Path(os.path.realpath(home))
-    for given in options.get("read", ()):
-        place = f"server.sandbox.read: {given}"
-        if not given.startswith(("/", "~")) or "\0" in given:
+    for path_text in options.get("read", ()):
+        place = f"server.sandbox.read: {path_text}"
+        if not path_text.startswith(("/", "~")) or "\0" in path_text:
             yield f"{place!r} is no path that begins with / or ~"
             continue
         try:
-            (path,) = configured_paths({"read": [given]})
+            (path,) = configured_paths({"read": [path_text]})
         except RuntimeError:
             yield f"{place}: there is no such home folder here"
             continue

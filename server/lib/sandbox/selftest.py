@@ -60,8 +60,8 @@ def folder_access(_context: object, mode: str) -> str:
 def try_attempt(attempt: Callable[[dict[str, Any]], object], facts: dict[str, Any]) -> str:
     """Return the result of one attempt as text, "" if it failed."""
     try:
-        found = attempt(facts)
-        return "" if found == "" else str(found or "done")[:80]
+        result = attempt(facts)
+        return "" if result == "" else str(result or "done")[:80]
     except (OSError, subprocess.SubprocessError, ValueError, RuntimeError):
         return ""
 
@@ -206,17 +206,17 @@ def other_places(facts: dict[str, Any]) -> object:
     """See what calls of other kinds have, in a root of this one's own."""
     if facts["tier"] != "A":
         raise OSError("there are no such places")
-    found = [name for place in (SESSION, STATE, OBJECTS) for name in Path(place).iterdir()]
-    return len(found) or ""
+    files = [name for place in (SESSION, STATE, OBJECTS) for name in Path(place).iterdir()]
+    return len(files) or ""
 
 
 def beside(facts: dict[str, Any]) -> object:
     """List the folders that hold all workspaces, their state and the objects."""
-    found = []
+    files = []
     for name in ("workspaces", "workspace_state", "objects"):
         with contextlib.suppress(OSError):
-            found += [*Path(facts["secret"]).with_name(name).iterdir()]
-    return len(found) or ""
+            files += [*Path(facts["secret"]).with_name(name).iterdir()]
+    return len(files) or ""
 
 
 def read_kept(facts: dict[str, Any]) -> object:
@@ -234,8 +234,8 @@ def own_folder(_: dict[str, Any]) -> object:
 
 def programs(_: dict[str, Any]) -> object:
     """Run a shell."""
-    found = subprocess.run(["/bin/sh", "-c", "echo $((6 * 7))"], capture_output=True, check=True)
-    return found.stdout.decode().strip() == "42" or None
+    echo = subprocess.run(["/bin/sh", "-c", "echo $((6 * 7))"], capture_output=True, check=True)
+    return echo.stdout.decode().strip() == "42" or None
 
 
 def scratch(_: dict[str, Any]) -> None:

@@ -104,9 +104,9 @@ def scratch_kb(scratch: Iterable[str]) -> int:
     """
     total = 0
     for folder in scratch:
-        found = os.statvfs(folder)
-        total += (found.f_blocks - found.f_bfree) * found.f_frsize
-        total += (found.f_files - found.f_ffree) * 1280
+        disk = os.statvfs(folder)
+        total += (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+        total += (disk.f_files - disk.f_ffree) * 1280
     return total // 1024
 
 
@@ -161,10 +161,10 @@ def descendants(root: int) -> list[int]:
     for name in names:
         if name.isdigit() and (fields := stat_of(int(name))):
             children.setdefault(int(fields[1]), []).append(int(name))
-    found = list(children.get(root, ()))
-    for pid in found:
-        found += children.get(pid, ())
-    return found
+    below = list(children.get(root, ()))
+    for pid in below:
+        below += children.get(pid, ())
+    return below
 
 
 def stat_of(pid: int) -> list[bytes]:
@@ -184,8 +184,8 @@ def free_space(folder: str) -> int:
 
     This is cheap; a smaller value suggests that the folder has grown.
     """
-    found = os.statvfs(folder)
-    return found.f_bfree * found.f_frsize + found.f_ffree * PER_FILE
+    disk = os.statvfs(folder)
+    return disk.f_bfree * disk.f_frsize + disk.f_ffree * PER_FILE
 
 
 def size_of(folder: str) -> int:
@@ -227,8 +227,8 @@ def deleted_size(root: int, folder: str) -> int:
         for place in descriptors(pid):
             try:
                 if is_deleted(os.readlink(place), folder):  # noqa: PTH115
-                    found = os.stat(place)  # noqa: PTH116
-                    opened[found.st_ino] = found.st_blocks * 512
+                    about = os.stat(place)  # noqa: PTH116
+                    opened[about.st_ino] = about.st_blocks * 512
             except OSError:
                 continue
         for inode, size in deleted_maps(pid, folder).items():

@@ -90,12 +90,12 @@ def build_root(policy: SandboxPolicy) -> None:
         Path(new, name).mkdir()
     scratch = f"size={SCRATCH_MB}m,nr_inodes={SCRATCH_FILES},mode=1777"
     syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH_FLAGS, scratch)
-    own = () if policy.network == "full" else NAMES
-    for name in own:
+    replaced = () if policy.network == "full" else NAMES
+    for name in replaced:
         Path(new, "etc").mkdir(exist_ok=True)
         Path(new + name).write_text(NAMES[name])
     for path in (*SYSTEM, *SETTINGS, *policy.read):
-        if path not in own:
+        if path not in replaced:
             mount_copy(path, new, FILES | syscalls.ATTR_NODEV)
     for path, target in policy.links:  # after all that they may lie in
         place = Path(new + path)
@@ -365,9 +365,9 @@ def locate_folders(request: dict[str, Any], tier: str) -> None:
     """Set `here`, where the call finds a mount, and `folder` and `home`, two of these."""
     for mount in request["mounts"]:
         mount["here"] = mount["at"] if tier == "A" else mount["path"]
-    found = {mount["at"]: mount["here"] for mount in request["mounts"]}
-    request["folder"] = found[WORKSPACE]
-    request["home"] = found.get(SESSION) or found.get(STATE) or found[WORKSPACE]
+    places = {mount["at"]: mount["here"] for mount in request["mounts"]}
+    request["folder"] = places[WORKSPACE]
+    request["home"] = places.get(SESSION) or places.get(STATE) or places[WORKSPACE]
 
 
 def limited_folders(request: dict[str, Any]) -> list[supervisor.Disk]:
@@ -424,9 +424,9 @@ def report_ready(control: int, policy: SandboxPolicy) -> None:
     With the network `proxy` the listening socket for the server's proxy is sent along. It is the
     only one that listens in the new network.
     """
-    said = json.dumps({"ready": os.getpid()}).encode() + b"\n"
+    message = json.dumps({"ready": os.getpid()}).encode() + b"\n"
     if policy.network != "proxy" or policy.tier != "A":
-        os.write(control, said)
+        os.write(control, message)
         return
     with socket.socket() as any_one:
         loopback = struct.pack("16sH14x", b"lo", IFF_UP)
@@ -435,7 +435,7 @@ def report_ready(control: int, policy: SandboxPolicy) -> None:
         socket.create_server(("127.0.0.1", PROXY_PORT), backlog=PROXY_BACKLOG) as gate,
         socket.socket(fileno=os.dup(control)) as target,
     ):
-        socket.send_fds(target, [said], [gate.fileno()])
+        socket.send_fds(target, [message], [gate.fileno()])
 
 
 def fork_tool(control: int, policy: SandboxPolicy, filter: bytes) -> tuple[int, socket.socket]:
@@ -450,9 +450,9 @@ def fork_tool(control: int, policy: SandboxPolicy, filter: bytes) -> tuple[int, 
         os.close(control)
         become_tool(theirs, policy, filter)
     theirs.close()
-    said = ours.recv(200).decode()
-    if said != PREPARED:
-        raise OSError(0, said or "it ended", "prepare")
+    answer = ours.recv(200).decode()
+    if answer != PREPARED:
+        raise OSError(0, answer or "it ended", "prepare")
     return tool, ours
 
 

@@ -248,36 +248,36 @@ class Access:
 
     def token_client(self) -> ClientId:
         """Return the client that got the tokens of the record."""
-        told = self.record.get("client")
-        told = told if isinstance(told, dict) else {}
-        name, method = str(told.get("id", "")), str(told.get("method", "none"))
+        client = self.record.get("client")
+        client = client if isinstance(client, dict) else {}
+        name, method = str(client.get("id", "")), str(client.get("method", "none"))
         if name == self.settings.client_id:  # its secret is only in the configuration
             return ClientId(name, self.settings.client_secret, method)
-        return ClientId(name, str(told.get("secret", "")), method)
+        return ClientId(name, str(client.get("secret", "")), method)
 
     # -- the record -------------------------------------------------------------------------------
 
     def save_tokens(self, record: Json, tokens: Tokens) -> None:
         """Put new tokens into the record. If they cannot be written they are used until the end."""
         kept = {key: value for key, value in record.items() if key not in ("renew_at", "wanted")}
-        told = {**kept, "url": self.url, "access_token": tokens.access}
+        renewed = {**kept, "url": self.url, "access_token": tokens.access}
         if tokens.refresh:
-            told["refresh_token"] = tokens.refresh
+            renewed["refresh_token"] = tokens.refresh
         if tokens.renew_at < float("inf"):
-            told["renew_at"] = tokens.renew_at
+            renewed["renew_at"] = tokens.renew_at
         if tokens.scopes is not None:
-            told["scopes"] = list(merge_scopes(scopes_in(record.get("scopes")), tokens.scopes))
+            renewed["scopes"] = list(merge_scopes(scopes_in(record.get("scopes")), tokens.scopes))
         try:
-            self.save(told)
+            self.save(renewed)
         except OAuthError as error:
             logger.error("new tokens are kept in memory only: %s", error)
-            self._adopt(told, self.file.stamp())
+            self._adopt(renewed, self.file.stamp())
 
     def save(self, record: Json) -> None:
         """Write the record; whoever calls this holds its lock. Raises OAuthError."""
-        told = {**record, "url": self.url}
-        self.file.write(told)
-        self._adopt(told, self.file.stamp())
+        changed = {**record, "url": self.url}
+        self.file.write(changed)
+        self._adopt(changed, self.file.stamp())
 
     def _adopt(self, record: Json, stamp: Stamp) -> None:
         old = [self._record.get(key) for key in ("access_token", "refresh_token")]
