@@ -251,9 +251,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("link", parents=[common], help="print a link that signs a browser in")
-    kept = commands.add_parser("kept", parents=[common], help="say what is kept of sessions")
-    kept.add_argument("--clean", action="store_true", help="remove what has expired")
-    kept.add_argument("--days", metavar="N", type=int, help="instead of server.keep_days")
     _add_conversations(commands, common)
     objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
     objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
@@ -327,7 +324,7 @@ def _add_owner_parts(
     mcp.add_argument("action", choices=["login", "logout", "list"])
     mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
     for _, each in extensions.commands().values():
-        commands.add_parser(each.name, parents=[common], help=each.about)
+        each.arguments(commands.add_parser(each.name, parents=[common], help=each.about))
 
 
 def _current_folder(options: argparse.Namespace) -> dict[str, dict[str, str]] | None:

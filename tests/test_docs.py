@@ -188,6 +188,8 @@ class Reference(unittest.TestCase):
                 keys = {key.replace("*", "<name>") for key in each.config_keys}
                 rows = {"Route": routes, "Key": keys, "Code": set(each.errors)}
                 rows["Command"] = {command.name for command in each.commands}
+                options, _ = command_line(f"server/extensions/{name}/extension.py")
+                rows["Flag"] = options - {"--help"}
                 page = self.page(f"extension-{name}.md")
                 for head, names in rows.items():
                     self.assertEqual(sorted(first_column(page, head)), sorted(names), head)

@@ -27,7 +27,6 @@ NEW = [sys.executable, "-W", "error", "-u", "-P", "-m", "server"]  # starts an i
 COMMANDS = (
     ("--check",),
     *((name,) for name in extensions.commands()),
-    ("kept",),
     ("objects",),
     ("run", "--say", "calc 6*7", "--text"),
     ("chat",),
@@ -212,7 +211,7 @@ class Commands(Case):
             (("run", "--store", "kept", "one", "--say", "time"), "kept/one.json"),
             (("chat",), "typed.json"),
             (("pack", "packed.pyz"), "packed.pyz"),
-            (("kept", "--home", "home"), None),
+            (("--check", "--home", "home"), None),
         ):
             with self.subTest(arguments):
                 done = self.run_in(strange, *arguments, typed="/save typed.json\n/exit\n")

@@ -1,4 +1,4 @@
-"""The commands besides serving: --check, run, chat, link, kept, pack, tools check, skills.
+"""The commands besides serving: --check, run, chat, link, pack, tools check, skills.
 
 `__main__` imports this module only for these commands, since it imports the agent at once. Each
 command is a function that returns the exit code.
@@ -30,7 +30,6 @@ from ..lib.json_schema.compile import inline
 from ..lib.runtime.event_loop import Loop, run
 from ..telemetry import log
 from ..tools.base import Tool
-from ..tools.retention import DAY_S, Workspaces
 from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace
@@ -98,8 +97,6 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _pack(expand_path(options.file, "FILE"))
         case "link":
             return _link(config)
-        case "kept":
-            return _kept(config, env, options)
         case "sessions":
             print("\n".join(chat_store.list_all(config.home)) or "no session is kept")
             return 0
@@ -149,26 +146,6 @@ def _link(config: Config) -> int:
         )
         return FAILED
     print("\n".join(lines))
-    return 0
-
-
-def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
-    """Print, or clean, the data of sessions in the home folder. Safe while a server runs."""
-    log.setup("warning")
-    app = App(config, env)
-    if options.days is not None:
-        if options.days < 1:
-            raise ConfigError(f"--days is {options.days}, wanted 1 or more")
-        wall_s = config.server["limits"]["tool"]["wall_s"]
-        app.workspaces = Workspaces(config.home / "workspaces", options.days, wall_s)
-    before = {each.name: each.number for each in app.storage_figures()}
-    if options.clean:
-        app.clean()
-    print(f"{config.home}\n")
-    for name, count, oldest_s, expired in app.storage_figures():
-        removed = before[name] - count
-        said = f"{removed} removed" if options.clean else f"{expired} expired"
-        print(f"  {name:<12}{count:>7}   oldest {oldest_s / DAY_S:5.1f} days   {said}")
     return 0
 
 

@@ -13,11 +13,14 @@ Nothing of the kernel imports an extension: its folder can be deleted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..lib.json_schema.field_types import Kind
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 class ProcessPart:
@@ -47,13 +50,15 @@ class ConfigKey(NamedTuple):
 class Command(NamedTuple):
     """A command of the command line: `python3 -m server NAME`.
 
-    about     what --help says
-    perform   "module:name" of a function: (config, env, options) -> exit code
+    about       what --help says
+    perform     "module:name" of a function: (config, env, options) -> exit code
+    arguments   adds its own options to the parser
     """
 
     name: str
     about: str
     perform: str
+    arguments: Callable[[ArgumentParser], object] = lambda parser: None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The command `kept` (docs/reference/extension-kept.md)."""
