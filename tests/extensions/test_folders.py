@@ -28,7 +28,7 @@ SECONDS = patience.seconds(300)
 MODULES = (
     *("tests.test_layers", "tests.test_docs", "tests.test_errors", "tests.test_config"),
     *("tests.settings.test_every_key", "tests.settings.test_json_errors"),
-    *("tests.api.test_host_access", "tests.session.test_config_schema"),
+    *("tests.api.test_host_access", "tests.session.test_config_schema", "tests.cli.test_help"),
 )
 ASK = """
 from tests.tooling.api import Api
@@ -115,6 +115,7 @@ class Folders(unittest.TestCase):
         with self.without([*present()]) as left:
             self.assertEqual(left, [])
             self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok"])
+            self.run_there("-m", "tests.house", "--write", "--raise")  # it is that of the whole
             self.run_there("-m", "tests.tooling.suite", "--result", os.devnull, *MODULES)
 
     def test_no_word_of_the_kernel_leads_into_one(self) -> None:
