@@ -303,6 +303,8 @@ def list_of(each: Kind | None = None, words: str = "an array", *, none: bool = F
         """Return whether it is such an array with all its items."""
         if not isinstance(value, list):
             return none and value is None
+        if each is not None and len(value) == 1:  # as the calls of most messages
+            return each.holds(value[0])
         return each is None or _all_hold(each, value)
 
     fits: Test = lambda value: isinstance(value, kinds)  # noqa: E731
@@ -336,7 +338,7 @@ def with_limit(kind: Kind, most: int) -> Kind:
 
     def holds(value: Any) -> bool:
         """Return whether it is such a value, and not too large."""
-        small = not isinstance(value, dict | list) or len(value) <= most
+        small = not isinstance(value, (dict, list)) or len(value) <= most
         return small and kind.holds(value)
 
     return replace(kind, holds=holds, most=most, all_hold=None)
