@@ -17,14 +17,14 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
   .message[data-join="true"] { margin-block-start: var(--s3); }
 
   .bubble {
-    margin-inline-start: auto; inline-size: fit-content; max-inline-size: min(85%, 38rem);
+    margin-inline-start: auto; inline-size: fit-content; max-inline-size: min(85%, 38rem); white-space: pre-wrap; overflow-wrap: anywhere;
     padding: var(--s2) var(--s4); background: var(--wash); border-radius: var(--r3) var(--r3) var(--r1) var(--r3);
-    white-space: pre-wrap; overflow-wrap: anywhere;
   }
+  .bubble:has(.piece) { inline-size: 100%; }
+  .piece { content-visibility: auto; contain-intrinsic-block-size: auto 30rem; }
   .message-foot {
     display: flex; align-items: center; flex-wrap: wrap; gap: 0 var(--s3); min-block-size: 1.75rem;
-    margin-block-start: var(--s1);
-    font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
+    margin-block-start: var(--s1); font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
   }
   .message-foot .button { margin-inline-start: -0.25rem; }
   .message-bar, .marks, .switches, .message-actions { display: inline-flex; align-items: center; flex-wrap: wrap; }
@@ -95,7 +95,7 @@ yaa.define('css/thread', ['ui/dom'], ({ css }) => css`
   }
 
   /* each paragraph in the direction of its own words; asked of every paragraph it would be work for each word that arrives */
-  .bubble, .prose[data-bidi] :is(p, h3, h4, h5, h6, th, td) { unicode-bidi: plaintext; }
+  .bubble, .piece, .prose[data-bidi] :is(p, h3, h4, h5, h6, th, td) { unicode-bidi: plaintext; }
 
   /* Markdown */
   .prose { --gap: calc(0.8 * var(--t4)); overflow-wrap: anywhere; }

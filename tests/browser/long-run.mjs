@@ -163,4 +163,18 @@ await main(async (walk, job) => {
     });
     await walk.sees(".card.tool .tool-gist", "SQLite");
   });
+
+  await walk.step("of a message of a megabyte only what is in sight is laid out, and it is there whole", async () => {
+    const texts = { words: "word ".repeat(210_000), lines: "A line of it.\n\n".repeat(70_000), none: "\u{1F642}漢".repeat(260_000) };
+    for (const [id, content] of Object.entries(texts)) {
+      await put(page, { id, version: 1, rev: 1, title: id, status: "completed", finish_reason: "completed", messages: [{ id: `u-${id}`, role: "user", content, at: START }], calls: {}, interrupts: [], grants: [], ext: {} });
+      await page.waitForSelector(`#message-u-${id} .piece`);
+      const found = await page.$eval(`#message-u-${id} .bubble`, (el, words) => {
+        const pieces = [...el.children];
+        return { whole: el.textContent === words, formed: pieces.every((one) => one.textContent.isWellFormed()), auto: pieces.length > 100 && pieces.every((one) => getComputedStyle(one).contentVisibility === "auto") };
+      }, content);
+      expect(found, { whole: true, formed: true, auto: true }, id);
+    }
+    await walk.shot("6-megabyte");
+  });
 });

@@ -236,10 +236,8 @@ yaa.define('ui/branch-actions', [
   function ofCall(actions, item) {
     if (!item) return []
     const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name) => ({ label: t(key), icon: sign, action: () => { actions.branch(name, item.call.id) } })
-    return [
-      ...(item.of.message.open ? [] : [one('ask.edit', 'pencil', 'editArguments')]),
-      ...(item.result ? [one('branch.editResult', 'pencil', 'editResult'), one('branch.rerun', 'retry', 'rerun')] : []),
-    ]
+    const after = item.result ? [one('branch.editResult', 'pencil', 'editResult'), one('branch.rerun', 'retry', 'rerun')] : []
+    return item.of.message.open ? after : [one('ask.edit', 'pencil', 'editArguments'), ...after]
   }
 
   return { branchActions }

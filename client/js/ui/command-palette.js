@@ -10,9 +10,7 @@ yaa.define('ui/command-palette', [
   const THEMES = ['', 'light', 'dark']
   const LANGUAGES = [['en', 'English'], ['zh', '中文']]
   /** Keys that belong to the message field. */
-  const FIXED = [
-    ['Enter', 'keys.send'], ['Shift+Enter', 'keys.line'], ['↑', 'keys.history'], ['/', 'keys.slash'], ['Esc', 'keys.escape'],
-  ]
+  const FIXED = [['Enter', 'keys.send'], ['Shift+Enter', 'keys.line'], ['↑', 'keys.history'], ['/', 'keys.slash'], ['Esc', 'keys.escape']]
 
   /**
    * Something that can be chosen.

@@ -74,7 +74,7 @@ yaa.define('ui/message', [
     /** @param {Shown} next */
     function update(next) {
       const { message } = next
-      text(bubble, plainText(message.content))
+      write(bubble, plainText(message.content))
       if (Array.isArray(message.content)) drawFiles(el, bubble, message.content)
       if (message.at) text(time, moment(message.at))
       bar.update(next)
@@ -84,6 +84,13 @@ yaa.define('ui/message', [
     return { el, update, destroy: undefined }
   }
 
+  /** A text that takes long to lay out is in pieces, of which those in sight are laid out. @param {any} bubble @param {string} words */
+  function write(bubble, words) {
+    const pieces = words.length > 20_000 && words.match(/[^]{1,4000}\n|[^]{1,4000}(?:\s|$)|[^]{4000}/gu)
+    if (!pieces) text(bubble, words)
+    else if (bubble.textContent !== words) fill(bubble, pieces.map((one) => h('div.piece', null, one)))
+  }
+
   /** Pictures and files that went along; what draws them comes with the first. @param {any} el @param {any} bubble @param {any[]} content */
   async function drawFiles(el, bubble, content) {
     await yaa.load('attachments')
@@ -91,7 +98,7 @@ yaa.define('ui/message', [
     const files = filesView(content)
     el.querySelector('.sent-files')?.remove()
     if (files) bubble.before(files)
-    text(bubble, words(content))
+    write(bubble, words(content))
     bubble.hidden = !bubble.textContent
   }
 

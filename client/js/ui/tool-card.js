@@ -77,8 +77,7 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
 
     function draw() {
       body.hidden = !details.open
-      if (details.open && item) parts.update(item)
-      if (details.open && item) edits.update(item)
+      if (details.open && item) for (const one of [parts, edits]) one.update(item)
     }
 
     /** @param {Call} next */
