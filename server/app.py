@@ -207,6 +207,7 @@ class App:
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()
+        self.usage.write()
         limit_objects(self.config.home, self.config.server["workspace"]["objects_mb"] << 20)
         return self.workspaces.sweep()
 

@@ -22,24 +22,32 @@ NOT_NAMED = 2  # exit code of a command of an extension that `server.extensions`
 
 @cache
 def present() -> Mapping[str, Extension]:
-    """Return the extensions that are there, by name, each after those that it requires.
-
-    One that requires a folder that is not there is left out.
-    """
+    """Return the extensions that are there, by name, in the order of `in_order`."""
     names = sorted(each.name for each in pkgutil.iter_modules(__path__) if each.ispkg)
-    waiting = {name: load(name, "extension:EXTENSION") for name in names}
+    return in_order({name: load(name, "extension:EXTENSION") for name in names})
+
+
+def in_order(declared: Mapping[str, Extension]) -> Mapping[str, Extension]:
+    """Return them each after those that it requires.
+
+    One that requires what is not there is left out.
+    """
+    waiting = {**declared}
     ordered: dict[str, Extension] = {}
     while ready := [name for name, each in waiting.items() if ordered.keys() >= {*each.requires}]:
         ordered |= {name: waiting.pop(name) for name in ready}
     return MappingProxyType(ordered)
 
 
-def select(names: Collection[str]) -> dict[str, Extension]:
-    """Return the extensions of these names and those that they require, in the order of `present`.
+def select(
+    names: Collection[str], known: Mapping[str, Extension] | None = None
+) -> dict[str, Extension]:
+    """Return the extensions of these names and those that they require, in the order of `known`.
 
+    known  None: those that are present
     Raises KeyError for a name that is not there.
     """
-    known = present()
+    known = present() if known is None else known
     wanted = [*known] if ALL in names else [*names]
     for name in wanted:
         wanted += (other for other in known[name].requires if other not in wanted)

@@ -1,13 +1,15 @@
 """What the runs of each person have used in a month: tokens, and money where a price is known.
 
-A file for each month (UTC) in one folder, shared by the processes of a home folder. What cannot be
-written, as on a full disk, waits in memory for the next run. A run never waits, and never fails.
+A file for each month (UTC) in one folder, shared by the processes of a home folder. What was not
+written, because that was done just before or the disk is full, waits in memory: for a later run,
+for who asks, or for the end of the process. A run never waits, and never fails.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -20,6 +22,7 @@ from ..lib.runtime.descriptors import open_fd
 from ..lib.strict_json import LARGEST_COUNT, dumps, loads
 
 KEPT = 13  # months
+PAUSE_S = 10  # between two times that runs are written
 MOST_UNITS = 8  # of money, of one person in one month: a session may name any for its own prices
 UNIT = 16  # characters
 # Reading a file with other content raises one of these.
@@ -34,6 +37,8 @@ class MonthlyUsage:
     ) -> None:
         self._folder, self._clock = folder, clock
         self._waiting: dict[str, Json] = {}  # by month
+        self._lock = threading.Lock()  # of what waits
+        self._written = 0.0  # when
 
     def add(self, person: str, usages: Iterable[Mapping[str, Any]]) -> None:
         """Count a run of a person, with the usage of each of its model calls. Raises nothing."""
@@ -47,26 +52,37 @@ class MonthlyUsage:
                 _count(spent["cost_micro"], (usage.get("cost_unit") or "")[:UNIT], cost)
         month = time.strftime("%Y-%m", time.gmtime(now))
         more = {"since": round(now * 1000), "people": {person: spent}}
-        _merge(self._waiting.setdefault(month, {}), more)
-        self.write()
+        self._keep({month: more})
+        if abs(now - self._written) >= PAUSE_S:
+            self.write()
 
     def write(self) -> None:
         """Write what waits, unless another process writes just now. Raises nothing."""
         folder = self._folder
         if folder is None or not self._waiting:
             return
-        with suppress(OSError):
+        self._written = self._clock()
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        try:
             folder.mkdir(mode=0o700, exist_ok=True)
             with open_fd(folder / "lock", os.O_RDWR | os.O_CREAT) as descriptor:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                for month, more in list(self._waiting.items()):
+                for month, more in [*waiting.items()]:
                     path = folder / f"{month}.json"
                     total = _read(path)
                     _merge(total, more)
                     private_files.write(path, dumps(total).encode())
-                    del self._waiting[month]
+                    del waiting[month]
                 for path in sorted(folder.glob("*.json"))[:-KEPT]:
                     path.unlink()
+        except OSError:  # for the next time
+            self._keep(waiting)
+
+    def _keep(self, waiting: Mapping[str, Json]) -> None:
+        with self._lock:
+            for month, more in waiting.items():
+                _merge(self._waiting.setdefault(month, {}), more)
 
     def months(self, person: str | None = None) -> list[Json]:
         """Return {month, since, people: [{person, runs, tokens, cost_micro}]}, the last first.
@@ -74,6 +90,7 @@ class MonthlyUsage:
         `since`: when the first run of the month was counted, in ms since 1970. `person`: only what
         this one has used; None: everybody.
         """
+        self.write()
         if self._folder is None:
             return []
         listing: list[Json] = []

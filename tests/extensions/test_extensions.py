@@ -8,7 +8,6 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-from unittest import mock
 
 from server import extensions
 from server.config import ConfigError, load
@@ -53,20 +52,10 @@ class Finder(unittest.TestCase):
             "c": Extension(),
             "lost": Extension(requires=("deleted",)),
         }
-        found = [mock.Mock(ispkg=True) for _ in declared]
-        for each, name in zip(found, declared, strict=True):
-            each.name = name
-        extensions.present.cache_clear()
-        self.addCleanup(extensions.present.cache_clear)
-        with (
-            mock.patch("pkgutil.iter_modules", lambda _: found),
-            mock.patch.object(extensions, "load", lambda name, _: declared[name]),
-        ):
-            self.assertEqual([*extensions.present()], ["c", "b", "a"])
-        self.assertEqual([*extensions.select(["a"])], ["c", "b", "a"])
-        self.assertEqual([*extensions.select(["b", "b"])], ["c", "b"])
-        self.assertEqual([*extensions.select(["*"])], ["c", "b", "a"])
-        self.assertEqual(extensions.select([]), {})
+        known = extensions.in_order(declared)
+        self.assertEqual([*known], ["c", "b", "a"])
+        for names, chosen in ((["a"], "cba"), (["b", "b"], "cb"), (["*"], "cba"), ([], "")):
+            self.assertEqual("".join(extensions.select(names, known)), chosen)
 
 
 class Named(unittest.TestCase):

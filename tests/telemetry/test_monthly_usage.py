@@ -10,11 +10,9 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-from server.lib.runtime import private_files
 from server.lib.strict_json import LARGEST_COUNT
-from server.telemetry.monthly_usage import KEPT, MOST_UNITS, MonthlyUsage
+from server.telemetry.monthly_usage import KEPT, MOST_UNITS, PAUSE_S, MonthlyUsage
 
 NOVEMBER, DECEMBER = 1_795_000_000.0, 1_797_000_000.0  # 2026-11-18, 2026-12-11
 DOLLARS: dict[str, Any] = {"total_tokens": 10, "cost_micro": 500, "cost_unit": "USD"}
@@ -80,15 +78,24 @@ class Sums(unittest.TestCase):
         self.usage.add("ann", [DOLLARS])
         self.assertEqual(self.people()["ann"][0], 3)
 
-    def test_a_full_disk_loses_nothing(self) -> None:
-        full = OSError(28, "No space left on device")
-        with mock.patch.object(private_files, "write", side_effect=full):
-            self.usage.add("ann", [DOLLARS])
-            self.now = DECEMBER
-            self.usage.add("ann", [DOLLARS])
+    def test_a_disk_that_takes_nothing_loses_nothing(self) -> None:
+        self.folder.write_text("")  # a file in the way: nothing can be written below it
+        self.usage.add("ann", [DOLLARS])
+        self.now = DECEMBER
+        self.usage.add("ann", [DOLLARS])
         self.assertEqual(self.usage.months(), [])
+        self.folder.unlink()
         self.usage.write()
         self.assertEqual([self.people(0)["ann"][0], self.people(1)["ann"][0]], [1, 1])
+
+    def test_a_busy_server_writes_now_and_then(self) -> None:
+        path = self.folder / "2026-11.json"
+        for seconds, runs in ((0, 1), (1, 1), (PAUSE_S - 1, 1), (PAUSE_S, 4), (0, 5)):
+            self.now = NOVEMBER + seconds
+            self.usage.add("ann", [DOLLARS])
+            self.assertEqual(json.loads(path.read_bytes())["people"]["ann"]["runs"], runs)
+        self.usage.add("ann", [DOLLARS])
+        self.assertEqual(self.people()["ann"][0], 6)  # who asks is told of each
 
     def test_thirteen_months_are_kept(self) -> None:
         for number in range(KEPT + 3):
