@@ -92,7 +92,7 @@ await main(async (walk, job) => {
   async function openFiles(names) {
     const id = await newSession();
     for (const [path, text] of Object.entries(names)) await put(id, path, text);
-    if (!await isThere("aside.files")) await (await page.waitForSelector(".files-button")).click();
+    if (!await isThere("aside.files")) await page.click(".files-button");
     else await page.evaluate(() => [...document.querySelectorAll(".files-head .icon-button, .files-head button")].find((one) => one.getAttribute("aria-label") === "Refresh")?.click());
     await page.evaluate(() => document.querySelector(".files-tabs button")?.click());
     const tops = [...new Set(Object.keys(names).map((path) => path.split("/")[0]))];
@@ -272,7 +272,7 @@ await main(async (walk, job) => {
         if (await isThere("aside.files")) await page.evaluate(() => [...document.querySelectorAll(".files-head button")].at(-1).click());
         return id;
       },
-      act: async () => (await page.waitForSelector(".files-button", { visible: true })).click(),
+      act: () => page.click(".files-button"),
       async during(_, fail) {
         await pause(3000 / job.speed);
         const said = await page.$eval("aside.files", (one) => one.querySelector(".files-body").innerText + one.querySelector(".files-notice").innerText);
@@ -740,7 +740,7 @@ await main(async (walk, job) => {
       async begin() {
         const id = await newSession("notes");
         await put(id, `mine-${count}.txt`, "1", "notes");
-        if (!await isThere("aside.files")) await (await page.waitForSelector(".files-button")).click();
+        if (!await isThere("aside.files")) await page.click(".files-button");
         await page.waitForFunction(() => { const tab = document.querySelectorAll(".files-tabs button")[2]; return tab && !tab.hidden; });
         await page.evaluate(() => document.querySelectorAll(".files-tabs button")[2].click());
         await walk.sees(".layer-row", `mine-${count}.txt`);

@@ -63,7 +63,7 @@ await main(async (walk, job) => {
   await walk.step("a page that was made is shown, and the panel has its place again", async () => {
     await order(walk, "Make a page.", "shell", { command: "echo '<h1>Board</h1>' > notes/board.html" }, "It is done: see [the page](./notes/board.html) and [yaa](https://yaa.example/).");
     await walk.says("It is done");
-    await (await page.waitForSelector(".handed button[aria-label='Open page board.html']", { visible: true })).click();
+    await page.click(".handed button[aria-label='Open page board.html']");
     await page.waitForSelector("aside.artifact iframe");
     await walk.clean("a page beside the thread");
     await walk.shot("03-page");

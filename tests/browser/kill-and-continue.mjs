@@ -41,6 +41,7 @@ await main(async (walk, job) => {
     pid = (await walk.ask("kill")).answer;
     film?.say(`$ kill -9 ${pid}`);
     await walk.sees("footer", "Connection lost");
+    await page.waitForFunction(() => { const foot = document.querySelector("button:has(.server-line)"); return foot.querySelector(".dot").className !== "dot good" && !foot.innerText.includes("Connected"); });
     await film?.hold(1500);
   });
 

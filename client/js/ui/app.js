@@ -40,7 +40,7 @@ yaa.define('ui/app', [
         onEnd(entry, server)
         keepEvents(entry, store)
         app.queue.onEnd(entry)
-      }, onUnsaid: (entry, words) => app.queue.add(words, entry),
+      }, onUnsaid: (entry, words) => app.queue.add(words, entry), onLost: server.again,
     })
     /** @type {App} */
     const app = { settings, server, sessionStore, store, standalone, current: sessionStore.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }

@@ -14,7 +14,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
 
   /** @typedef {import('./types').Entry} Entry an open session */
   /** @type {Modules['ui/session-store']['openSessionStore']} */
-  function openSessionStore({ store, api, prepare, onChange, onEnd, onUnsaid }) {
+  function openSessionStore({ store, api, prepare, onChange, onEnd, onUnsaid, onLost }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
     /** @type {import('./types').Hooks[]} */ const hooks = []
@@ -303,6 +303,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       if (state.phase === 'interrupted' || state.phase === 'done') return // said when it rests
       const begins = state.phase === 'streaming' && entry.state?.phase !== 'streaming'
       entry.state = state
+      if (state.phase === 'lost' && state.error?.kind === 'network') onLost?.()
       // the stream saves the session before it sends it, so now it is in the list
       if (begins) changed(entry.session.id)
       else onChange(entry.session.id, true)

@@ -414,6 +414,8 @@ declare global {
         onEnd: (entry: Entry) => void
         /** a message to a session that another tab runs comes back */
         onUnsaid: (entry: Entry, words: any) => void
+        /** A run's line to the server broke. */
+        onLost?: () => void
       }): SessionStore
       isActive(entry?: Entry): boolean
       isBusy(entry?: Entry): boolean
