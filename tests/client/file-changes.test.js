@@ -55,6 +55,8 @@ test('points are the start, the turns and the calls', () => {
   ])
   assert.deepStrictEqual(pointsOf({ messages: [user('a'), user('b')] }), [])
   assert.strictEqual(treeBefore({ messages: MESSAGES }, 3), T1)
+  const byHand = { tree: 'f'.repeat(64), message: MESSAGES[2].id, start: T0 }
+  assert.strictEqual(treeBefore({ messages: MESSAGES, workspace: byHand }, 3), T1, 'an upload after the last answer belongs to the message that it goes with')
   assert.strictEqual(treeBefore({ messages: MESSAGES }, 0), T0, 'what the first call found, where no start was kept')
 })
 

@@ -16,10 +16,10 @@ yaa.define('core/file-changes', ['core/workspace-stand'], ({ standOf, treeOf }) 
   /** Where the last turn begins. @param {Session} session @returns {number} the index of its first message; 0 without one */
   const turnStart = (session) => Math.max(0, messagesOf(session).findLastIndex(({ role }) => role === 'user'))
 
-  /** The tree before the message at `index`. @param {Session} session @param {number} index @returns {string | null} */
+  /** The tree before the message at `index`, without what was done by hand since: that is the message's. @param {Session} session @param {number} index @returns {string | null} */
   function treeBefore(session, index) {
     const messages = messagesOf(session).slice(0, index)
-    return standOf({ ...session, messages }) ?? treeIn(messagesOf(session).slice(index))
+    return standOf({ ...session, workspace: { start: session.workspace?.start }, messages }) ?? treeIn(messagesOf(session).slice(index))
   }
 
   /** Where no `start` was kept, what the first recorded call found. @param {Message[]} messages @returns {string | null} */
