@@ -12,6 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
+from server.session.workspace_stand import stand_of
+
 from ..bench.peers import config, start
 from ..tooling import forks, tools, turns
 
@@ -253,7 +255,7 @@ class Objects(Case):
         self.assertEqual(sorted(objects.glob("*/*/*")), stored)
         self.assertRegex(self.yaa("objects", "--clean").stdout, r"[1-9]\d* removed")
         left = {path.parent.name + path.name for path in objects.glob("*/*/*")}
-        self.assertNotIn(session["workspace"]["tree"], left)
+        self.assertNotIn(stand_of(session), left)
         self.assertTrue(left)
         self.assertIn(" 0 not needed", self.yaa("objects").stdout)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
+from server.tools.builtin.shell import file_clock_ns
 from server.tools.decorators import Context, ToolError
 from server.tools.workspace import (
     MOST_MADE,
@@ -87,6 +89,14 @@ class Made(Case):
         (self.root / "link").symlink_to("new")
         self.assertEqual(made_since(200), ["new"])
         self.assertEqual(made_since(100), ["new", "old"])
+
+    @unittest.skipUnless(sys.platform == "linux", "elsewhere the clock of files is the system's")
+    def test_at_once(self) -> None:
+        """The kernel stamps files by a clock that is some milliseconds behind the system's."""
+        for number in range(500):
+            moment = file_clock_ns()
+            (self.root / str(number)).touch()
+            self.assertGreaterEqual((self.root / str(number)).stat().st_mtime_ns, moment, number)
 
     def test_a_checkout_is_no_delivery(self) -> None:
         for number in range(MOST_MADE):

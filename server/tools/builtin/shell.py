@@ -23,6 +23,7 @@ CUT = "\n… more than output_kb allows: what follows is in the result …\n".en
 QUIET_S = 0.1
 LINGER_S = 1.0  # for output of background programs after the program itself has ended
 BASH = "/bin/bash"
+CLOCK_REALTIME_COARSE = 5  # clock_gettime(2), on Linux; the module `time` has no name for it
 
 # Messages of programs that meet a limit of the kernel: strerror(3) of glibc and musl, and the
 # shells' messages on how a child ended.
@@ -126,9 +127,8 @@ def limit_in_output(output: bytes, limits: Mapping[str, float]) -> dict[str, Any
 
 def file_clock_ns() -> int:
     """Return the time as the kernel stamps files, whose clock is coarser than the system's."""
-    if hasattr(time, "CLOCK_REALTIME_COARSE"):
-        return time.clock_gettime_ns(time.CLOCK_REALTIME_COARSE)
-    return time.time_ns()
+    is_linux = sys.platform == "linux"
+    return time.clock_gettime_ns(CLOCK_REALTIME_COARSE if is_linux else time.CLOCK_REALTIME)
 
 
 def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[bytes]:
