@@ -18,7 +18,7 @@ from pathlib import Path
 
 from server.extensions import present
 
-from ..tooling import patience
+from ..tooling import patience, turns
 from ..tooling.source import tracked
 from ..tooling.tools import ROOT
 
@@ -106,7 +106,7 @@ class Folders(unittest.TestCase):
         self.run_there("-c", "\n".join(f"import {name}" for name in names))
 
     def test_without_each_a_session_runs_and_the_tests_that_are_left_can_be_loaded(self) -> None:
-        for name in present():
+        for name in turns.share(present(), 4):
             with self.subTest(name), self.without(needing(name)) as left:
                 self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok", *left])
                 self.import_tests()

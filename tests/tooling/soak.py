@@ -36,6 +36,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.cli.test_environments",
     "tests.cli.test_overlay",
     "tests.context.test_compact",
+    "tests.extensions.test_folders",
     "tests.interop.test_first_start",
     "tests.interop.test_frameworks",
     "tests.interop.test_mcp",
