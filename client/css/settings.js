@@ -18,7 +18,7 @@ yaa.define('css/settings', ['ui/dom'], ({ css }) => css`
     overflow-y: auto; padding: var(--s5); display: grid; align-content: start; gap: var(--s5);
     grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
   }
-  .panel h3 { font-size: var(--t4); }
+  .panel h3 { font-size: var(--t4); } .host > div:empty { display: none; } /* nothing to be said of a part leaves no gap */
   .panel .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
   .group > .config-group + .config-group { margin-block-start: calc(var(--s2) - var(--s5)); }
   .status-box {
