@@ -151,7 +151,8 @@ def _add(form: Any, *needed: str, **own: Kind) -> Kind:
 _USAGE = _add(json_types.Usage)
 _FUNCTION_ARGUMENTS = replace(TEXT, words="the arguments as a JSON string")
 _add(json_types.ToolFunction, name=_TOOL_NAME, arguments=_FUNCTION_ARGUMENTS)
-_CALLS = field_types.list_of(_add(json_types.ToolCall, id=_ID), none=True)
+# What nobody relies on is not checked: other programs write it in other ways, `at` with fractions.
+_CALLS = field_types.list_of(_add(json_types.ToolCall, id=_ID, type=ANY, extra=ANY), none=True)
 _MESSAGE = _add(
     json_types.Message,
     id=_ID,
@@ -165,6 +166,8 @@ _MESSAGE = _add(
     meta=field_types.object_of({"usage": field_types.object_of(_USAGE.fields, none=True)}),
     result=field_types.object_of(none=True),
     tree=_TREE,
+    at=ANY,
+    code=ANY,
 )
 _MESSAGE.schema["if"] = {"properties": {"role": {"enum": [*_RESULTS]}}, "required": ["role"]}
 _MESSAGE.schema["then"] = {"required": ["tool_call_id"]}

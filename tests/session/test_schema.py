@@ -146,6 +146,14 @@ class Check(unittest.TestCase):
             self.assertEqual(check(document), [])
             self.assertEqual(document, before)
 
+    def test_what_nobody_relies_on_is_as_others_write_it(self) -> None:
+        values: list[Any] = [None, 1.5, 1e303, -1, "x", [], {}]
+        for strange in values:
+            call = {"id": "c", "type": strange, "extra": strange, "function": CALL["function"]}
+            asks = {"role": "assistant", "at": strange, "tool_calls": [call]}
+            failed = {"role": "error", "at": strange, "code": strange}
+            self.assertEqual(check({"messages": [asks, failed]}), [], strange)
+
     def test_many_errors_are_capped_and_values_shortened(self) -> None:
         errors = check({"messages": [{"role": "x" * 1000}] * 1000})
         self.assertEqual(len(errors), MAX_ERRORS)
