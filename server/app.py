@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -38,7 +39,7 @@ from .api.static import Files
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
-from .extensions import ProcessParts, select, share
+from .extensions import ALL, ProcessParts, incomplete, select, share
 from .extensions.parts import Host, make_parts
 from .json_types import Json, Session
 from .lib.http.client import Client
@@ -70,6 +71,7 @@ from .workspace.collection import limit_objects
 
 PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
+Routes = Mapping[tuple[str, str], Route]  # by method and path
 START_S = 20.0  # how long a request waits for the server to open
 
 
@@ -285,6 +287,7 @@ class App:
             ),
             "skills": self.toolbox.skills.catalog.problems(),
             "hooks": self.hooks.problems,
+            "extensions": self._extension_problems(),
             "logs": self._file_problems(),
         }
 
@@ -295,6 +298,15 @@ class App:
         except Problem as problem:
             return [f"session.config.llm_api.provider: {problem.detail}"]
         return []
+
+    def _extension_problems(self) -> list[str]:
+        """Return which extensions are there and cannot act; [] if `*` does not name them."""
+        if ALL not in self.config.server["extensions"]:
+            return []
+        return [
+            f"{name} does nothing: server/extensions lacks {', '.join(others)}, which it requires"
+            for name, others in incomplete().items()
+        ]
 
     def _file_problems(self) -> list[str]:
         """Return why the log or the traces cannot be written to their files."""
@@ -377,7 +389,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock
     services = Services(runs, *parts)
     repeatable = repeats.of_process.wrap
-    table = {
+    kernel = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(HealthHandler(VERSION, lambda: app.is_open).get, open=True),
         ("GET", "/info"): Route(info.get),
@@ -397,23 +409,39 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     if live is not None:
         running = SettingsRuns(app.agent, app.accounts.requests)
         made = (live, app.config, app.client, app._env, lambda: app.found, running)
-        table |= repeatable(settings_routes(*made))
-    for each in app.parts.values():
-        table |= each.routes()
-    for protocol in PROTOCOLS:
-        table |= protocol.routes(services)
+        kernel |= repeatable(settings_routes(*made))
+    tables: list[tuple[str, Routes]] = [("the server itself", kernel)]
+    tables += [(f"the extension {name}", each.routes()) for name, each in app.parts.items()]
+    tables += [(each.__name__, each.routes(services)) for each in PROTOCOLS]
     origins = Origins.of(server)
     if app.is_first:
         app.take_over(keys)
     forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
-        *(table, files.get, keys),
+        *(join_routes(tables), files.get, keys),
         origins=origins,
         accounts=app.accounts,
         count=app.process.count_response,
         opened=app.wait_until_open,
         forward=forward,
     )
+
+
+def join_routes(tables: Iterable[tuple[str, Routes]]) -> dict[tuple[str, str], Route]:
+    """Return the routes of all tables, each (whose it is, its routes).
+
+    Raises ConfigError for an address that two have.
+    """
+    joined: dict[tuple[str, str], Route] = {}
+    owners_of: dict[tuple[str, str], str] = {}
+    for whose, table in tables:
+        for (method, path), route in table.items():
+            address = method, re.sub(r"{\w+}", "{}", path)
+            if other := owners_of.get(address):
+                raise ConfigError(f"{whose} has the route {method} {path}, and so has {other}")
+            owners_of[address] = whose
+            joined[method, path] = route
+    return joined
 
 
 async def prove_sandbox(config: Config, env: Mapping[str, str]) -> Json:

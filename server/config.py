@@ -321,9 +321,12 @@ def _is_address(url: str) -> bool:
 
 def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes that the kind of a single value does not show."""
-    present = extensions.present()
+    present, lacking = extensions.present(), extensions.incomplete()
     for name in server["extensions"]:
-        if name not in (extensions.ALL, *present):
+        if name in lacking:
+            needed = ", ".join(lacking[name])
+            yield f"server.extensions names {name}, which requires {needed}: put that there, too"
+        elif name not in (extensions.ALL, *present):
             yield f"server.extensions names {name}; there are {', '.join(present) or 'none'}"
     host = server["host"]
     given = server["agents_dir"]

@@ -1,7 +1,7 @@
 """Find the extensions: each folder here is one, and the server works without any of them.
 
-`present` are the folders that are there: what they declare (declaration.py) is known to every
-check. `select` are those that the key `server.extensions` names: only these do anything.
+`present` are the folders that can act: what they declare (declaration.py) is known to every check.
+`select` are those that the key `server.extensions` names: only these do anything.
 """
 
 from __future__ import annotations
@@ -21,22 +21,39 @@ NOT_NAMED = 2  # exit code of a command of an extension that `server.extensions`
 
 
 @cache
-def present() -> Mapping[str, Extension]:
-    """Return the extensions that are there, by name, in the order of `in_order`."""
+def folders() -> Mapping[str, Extension]:
+    """Return what each folder declares, by name."""
     names = sorted(each.name for each in pkgutil.iter_modules(__path__) if each.ispkg)
-    return in_order({name: load(name, "extension:EXTENSION") for name in names})
+    return MappingProxyType({name: load(name, "extension:EXTENSION") for name in names})
+
+
+@cache
+def present() -> Mapping[str, Extension]:
+    """Return the extensions that can act, by name, in the order of `in_order`."""
+    return in_order(folders())
 
 
 def in_order(declared: Mapping[str, Extension]) -> Mapping[str, Extension]:
-    """Return them each after those that it requires.
-
-    One that requires what is not there is left out.
-    """
+    """Return them each after those that it requires, without those that `incomplete` returns."""
     waiting = {**declared}
     ordered: dict[str, Extension] = {}
     while ready := [name for name, each in waiting.items() if ordered.keys() >= {*each.requires}]:
         ordered |= {name: waiting.pop(name) for name in ready}
     return MappingProxyType(ordered)
+
+
+def incomplete(declared: Mapping[str, Extension] | None = None) -> dict[str, list[str]]:
+    """Return the extensions that cannot act -> which of those that they require are not there.
+
+    declared  None: what the folders declare
+    """
+    declared = folders() if declared is None else declared
+    known = in_order(declared)
+    return {
+        name: [other for other in each.requires if other not in known]
+        for name, each in declared.items()
+        if name not in known
+    }
 
 
 def select(

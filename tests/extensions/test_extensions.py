@@ -10,6 +10,8 @@ import unittest
 from pathlib import Path
 
 from server import extensions
+from server.api.router import RequestContext, Route
+from server.app import join_routes
 from server.config import ConfigError, load
 from server.extensions.declaration import Extension
 from server.lib.json_schema import field_types
@@ -54,8 +56,33 @@ class Finder(unittest.TestCase):
         }
         known = extensions.in_order(declared)
         self.assertEqual([*known], ["c", "b", "a"])
+        self.assertEqual(extensions.incomplete(declared), {"lost": ["deleted"]})
         for names, chosen in ((["a"], "cba"), (["b", "b"], "cb"), (["*"], "cba"), ([], "")):
             self.assertEqual("".join(extensions.select(names, known)), chosen)
+
+
+class Routes(unittest.TestCase):
+    def test_an_address_that_two_have_is_an_error(self) -> None:
+        async def handle(call: RequestContext) -> None:
+            raise NotImplementedError
+
+        route = Route(handle)
+        kernel = {("GET", "/"): route, ("GET", "/skills/{name}"): route}
+        for method, path, taken in (
+            ("GET", "/", True),
+            ("POST", "/", False),
+            ("GET", "/skills/{skill}", True),
+            ("GET", "/skills/{skill}/files", False),
+        ):
+            with self.subTest(method=method, path=path):
+                tables = [("the server", kernel), ("a", {}), ("b", {(method, path): route})]
+                if not taken:
+                    self.assertEqual(join_routes(tables), {**kernel, (method, path): route})
+                    continue
+                with self.assertRaises(ConfigError) as caught:
+                    join_routes(tables)
+                said = f"b has the route {method} {path}, and so has the server"
+                self.assertEqual(str(caught.exception), said)
 
 
 class Named(unittest.TestCase):

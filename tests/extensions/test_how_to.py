@@ -18,6 +18,24 @@ from ..tooling.tools import ROOT
 PAGE = ROOT / "docs" / "howto" / "extension.md"
 SHIPPED = ("server/", "client/", "config.default.json")
 CALL = {"id": "c1", "type": "function", "function": {"name": "read_notice", "arguments": "{}"}}
+CLASH = (
+    """from ..declaration import Extension
+
+EXTENSION = Extension(parts="parts:ClashParts")
+""",
+    """from ...api.router import Route
+from ..parts import Parts
+
+
+class ClashParts(Parts):
+    def routes(self):
+        return {("GET", "/info"): Route(None)}
+""",
+)
+LACKING = """from ..declaration import Extension
+
+EXTENSION = Extension(requires=("deleted", "notice"))
+"""
 ASKED: Any = [
     {"id": "u1", "role": "user", "content": "What is new?"},
     {"id": "a1", "role": "assistant", "content": "", "tool_calls": [CALL]},
@@ -34,11 +52,15 @@ class HowTo(unittest.TestCase):
             if (place := path.relative_to(ROOT).as_posix()).startswith(SHIPPED):
                 (cls.folder / place).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, cls.folder / place)
-        own = cls.folder / "server" / "extensions" / "notice"
+        cls.add("notice", *(source for _, source in fenced(PAGE.read_text(), "python")))
+
+    @classmethod
+    def add(cls, name: str, *sources: str) -> Path:
+        own = cls.folder / "server" / "extensions" / name
         own.mkdir()
-        sources = [source for _, source in fenced(PAGE.read_text(), "python")]
-        for name, source in zip(("extension", "parts", "__init__"), [*sources, ""], strict=True):
-            (own / f"{name}.py").write_text(source)
+        for part, source in zip(("__init__", "extension", "parts"), ("", *sources), strict=False):
+            (own / f"{part}.py").write_text(source)
+        return own
 
     def serve(self, **server: Any) -> Yaa:
         command = [sys.executable, "-m", "server"]
@@ -53,6 +75,27 @@ class HowTo(unittest.TestCase):
             done = api.run({"messages": ASKED})
         result = next(each for each in done["messages"] if each["role"] == "tool")
         self.assertEqual((result["name"], result["content"]), ("read_notice", "We moved."))
+
+    def test_an_address_of_the_server_is_refused(self) -> None:
+        self.addCleanup(shutil.rmtree, self.add("clash", *CLASH))
+        with self.assertRaises(RuntimeError) as caught, self.serve():
+            pass
+        said = "the extension clash has the route GET /info, and so has the server itself"
+        self.assertIn(said, str(caught.exception))
+
+    def test_what_it_requires_and_is_not_there_is_named(self) -> None:
+        self.addCleanup(shutil.rmtree, self.add("needy", LACKING))
+        with self.assertRaises(RuntimeError) as caught, self.serve(extensions=["needy"]):
+            pass
+        said = "server.extensions names needy, which requires deleted: put that there, too"
+        self.assertIn(said, str(caught.exception))
+        with self.serve() as yaa:
+            api = Api(yaa.url, yaa.key)
+            self.assertNotIn("needy", api.request("GET", "/info")[1]["extensions"])
+            said = api.request("GET", "/settings")[1]["problems"]["extensions"]
+        self.assertEqual(
+            said, ["needy does nothing: server/extensions lacks deleted, which it requires"]
+        )
 
     def test_a_wrong_value_is_named(self) -> None:
         with self.assertRaises(RuntimeError) as caught, self.serve(notice={"text": 5}):
