@@ -12,6 +12,7 @@ import tempfile
 import time
 import unittest
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,10 @@ def lives(pid: int, parent: bytes = b"") -> bool:
     """Whether a process has not ended, and is a child of `parent` if there is one."""
     state, ppid, *_ = supervisor.stat_of(pid) or (b"Z", b"")
     return state != b"Z" and parent in (b"", ppid)
+
+
+def has_ended(pid: int) -> bool:
+    return not lives(pid)
 
 
 def below(pid: int) -> list[int]:
@@ -179,7 +184,7 @@ class Warm(test_runner.Case):
             killed = pool.pid
             os.kill(killed, signal.SIGKILL)
             # A worker that waits may be taken until the zygote has ended, and ends with it.
-            self.assertTrue(await until(lambda: not lives(killed)))
+            self.assertTrue(await until(partial(has_ended, killed)))
             await asyncio.gather(self.echo("one"), self.echo("two"))
             self.assertNotIn(pool.pid, (0, killed))
 
