@@ -27,7 +27,6 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
 from . import VERSION, extensions, later, protocols
 from .api.auth import Keys, keys_of
 from .cli import links
-from .cli.first_word import options_of, unknown_option, with_command
 from .cli.live_config import Source
 from .cli.serve import (
     BAD_CONFIGURATION,
@@ -37,6 +36,7 @@ from .cli.serve import (
     certificate,
     is_desk,
 )
+from .cli.unknown_command import options_of, unknown_option, with_command
 from .config import (
     Config,
     ConfigError,

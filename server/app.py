@@ -21,7 +21,7 @@ from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
 from .agents.registry import AgentRegistry
-from .api import repeats
+from .api import idempotency
 from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MonthlyUsageHandler
@@ -388,7 +388,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     files = Files(shipped_path("client"), offline=server["offline_page"])
     parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock
     services = Services(runs, *parts)
-    repeatable = repeats.of_process.wrap
+    repeatable = idempotency.of_process.wrap
     kernel = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(HealthHandler(VERSION, lambda: app.is_open).get, open=True),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from server.api import repeats
+from server.api import idempotency
 from server.api.auth import Keys
 from server.api.router import READS, Route, Router
 from server.api.sessions import Runs, Sessions
@@ -379,7 +379,7 @@ class OverSockets(unittest.TestCase):
         self.assertNotIn(self.yaa.key, self.yaa.child.output.replace(self.yaa.link, ""))
 
 
-REPEATED = repeats.of_process.handle
+REPEATED = idempotency.of_process.handle
 
 
 class Composition(unittest.IsolatedAsyncioTestCase):

@@ -26,7 +26,7 @@ from typing import Any
 
 import server
 from server import errors, extensions
-from server.agent import call_runner, home, hooks, observer, run_skills, run_workspace
+from server.agent import call_runner, home_name, hooks, observer, run_skills, run_workspace
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config, defaults
 from server.context import compact
@@ -34,9 +34,9 @@ from server.lib import strict_json
 from server.models import decoder, http_model, vendors
 from server.protocols.openai import chat, responses
 from server.session import (
-    account,
     agent_definition,
     config_schema,
+    costs,
     events,
     prompt_texts,
     prompts,
@@ -46,7 +46,7 @@ from server.session import (
 from server.session.limits import API_PATHS
 from server.session.modes import MODES
 from server.settings import schema as kinds
-from server.tools import permission
+from server.tools import permission_mode
 from server.tools.toolbox import Toolbox
 
 from .fakes import events_of
@@ -93,7 +93,7 @@ class Reference(unittest.TestCase):
     def test_log_lines(self) -> None:
         access = set(members("server/api/router.py", "_write_access"))
         self.assert_rows("logs.md", "Access member", access)
-        run = {*members("server/session/account.py", "log_fields"), *account.TOKEN_COUNTS}
+        run = {*members("server/session/costs.py", "log_fields"), *costs.TOKEN_COUNTS}
         run |= set(members("server/agent/observer.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
         call = {*members("server/agent/observer.py", "begin"), *observer.TOKENS}
@@ -151,10 +151,10 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(schema.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, compact.PROMPT_CUT}
-        warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED, home.OTHER_HOME}
+        warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED, home_name.OTHER_HOME}
         warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
-        warnings |= {prompts.UNREADABLE_CALL, permission.NOT_EFFECTIVE}
+        warnings |= {prompts.UNREADABLE_CALL, permission_mode.NOT_EFFECTIVE}
         warnings |= {
             http_model.TOOL_REFUSED,
             http_model.REQUEST_CHANGED,

@@ -131,7 +131,7 @@ class Types(unittest.TestCase):
             members("server/tools/policy.py", "approval_members"),
             returned(AGENT + "decide.py", "Interrupt"),
             returned("server/context/compact.py", "Interrupt"),
-            returned(SESSION + "account.py", "Interrupt"),
+            returned(SESSION + "costs.py", "Interrupt"),
             returned(AGENT + "workspace_steps.py", "Interrupt"),
             ["asked_at", "answer"],
             ["server"],  # tools/mcp

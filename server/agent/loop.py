@@ -33,7 +33,7 @@ from ..lib.runtime.offload import offload
 from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
-from ..session import accept, account, agent_definition, config_schema, events, media_room, prompts
+from ..session import accept, agent_definition, config_schema, costs, events, old_pictures, prompts
 from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, yaa_metadata
 from ..session.kept_sessions import KeptSession
@@ -48,7 +48,7 @@ from ..tools.toolbox import Toolbox
 from .call_runner import CallRunner, ClaimError
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
 from .decide import Model as Facts
-from .home import remarks_on
+from .home_name import remarks_on
 from .hooks import HookError, Hooks, RunHooks
 from .key_in_answer import key_refuser
 from .observer import RunObserver
@@ -625,7 +625,7 @@ class Run:
     def _room_for_media(self, event: Event) -> Iterator[Event]:
         """Yield what puts words for older pictures, if those of an answer need their room."""
         items = yaa_metadata(event).get("media")
-        if items and (changes := media_room.room_for(self.session["messages"], items)):
+        if items and (changes := old_pictures.room_for(self.session["messages"], items)):
             yield events.messages_filled(changes)
 
     def _account(self, message_id: str, call: CallModel, sent: context.Sent) -> Event:
@@ -633,8 +633,8 @@ class Run:
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
         return state_delta(
-            *account.model_call_changes(session, message, sums_up=call.sums_up),
-            account.usage_change(session, usage),
+            *costs.model_call_changes(session, message, sums_up=call.sums_up),
+            costs.usage_change(session, usage),
             *context.calibration_changes(session, self._facts.name, call.measure, usage, sent),
         )
 
@@ -665,8 +665,8 @@ class Run:
             if not began:
                 return
             error["message"] += "; the run has used up its limit max_wall_s"
-        repeat_offer = put("interrupts", value=[account.model_error(error)])
-        yield state_delta(repeat_offer, *account.failed_call_changes(self.session, error))
+        repeat_offer = put("interrupts", value=[costs.model_error(error)])
+        yield state_delta(repeat_offer, *costs.failed_call_changes(self.session, error))
         yield self._error(error)
 
     # -- the end ----------------------------------------------------------------------------------
@@ -681,7 +681,7 @@ class Run:
             put("interrupts", value=interrupts),
             *(put("output", value=value) for value in stop.output),
         )
-        usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
+        usage = costs.agui(self._facts.name, self._used, self.session.get("usage", {}))
         yield events.run_finished(self.session, stop.status, stop.reason, usage, self.agent.clock())
 
     def _close_step(self) -> Iterator[Event]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..json_types import Event, Json, Message, Session, Usage
 from ..models.registry import Model
-from ..session import account
+from ..session import costs
 from ..session.fold import yaa_metadata
 from ..telemetry import log, recent_runs, tracing
 from ..telemetry.redact import mask, mask_all
@@ -350,7 +350,7 @@ class RunObserver:
         if self._call is not None:
             self._call.end(CUT)
         counts = self._used, self._first_message, self._results
-        told = account.log_fields(self._session, *counts)
+        told = costs.log_fields(self._session, *counts)
         line = {"run": run_id, "session": session_id, **self._about, "ms": ms, **told}
         logger.info(line)
         recent_runs.of_process.add(line)

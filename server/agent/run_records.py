@@ -28,7 +28,7 @@ from ..lib.strict_json import JSONError, dumps, loads
 from ..session import run_record
 from ..session.run_record import Record
 from ..telemetry import log
-from .home import home_id
+from .home_name import home_id
 
 _log = log.get("runs")
 

@@ -18,7 +18,7 @@ from ..context.strategies import Draft, transcript
 from ..context.view import apply_op, fold_message, text_of, view
 from ..json_types import CompactionRecord, Event, Message, Op, Session, Usage
 from ..models import BaseAPI, Options
-from ..session import accept, account, prompts
+from ..session import accept, costs, prompts
 from ..session.call_actions import Toolbox
 from ..session.events import put, state_delta
 from .decide import Model
@@ -47,7 +47,7 @@ class SideCalls:
             self.session["messages"]
         )
         yield state_delta(
-            put("title", value=title or "…"), *account.side_call_changes(self.session, usage)
+            put("title", value=title or "…"), *costs.side_call_changes(self.session, usage)
         )
 
     async def _ask(self, messages: list[Message], timeout_s: float) -> tuple[str, Usage]:
@@ -99,7 +99,7 @@ class SideCalls:
             if not (messages := summary_request(session, compaction, draft)):
                 continue
             texts[draft.at], usage = await self._ask(messages, timeout_s)
-            yield state_delta(*account.side_call_changes(session, usage))
+            yield state_delta(*costs.side_call_changes(session, usage))
             if not texts[draft.at].strip():
                 break
         ops, record = with_model_texts(session, compaction, texts)

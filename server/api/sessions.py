@@ -31,9 +31,9 @@ from ..session.delta_reply import delta_reply
 from ..session.events import EXEC, alias, dumps, run_wait
 from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
-from .bases import PER_MESSAGE, Bases, EndedRun
 from .body import BodyLimits, misfit, read_object
 from .router import JSON, RequestContext
+from .session_bases import PER_MESSAGE, Bases, EndedRun
 
 # -- run stream -----------------------------------------------------------------------------------
 # Run an agent inside a request, for `POST /session` and the handlers of `protocols`.

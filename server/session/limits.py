@@ -41,7 +41,7 @@ MOST = {
 TOOL_SECONDS = ("wall_s", "cpu_s")
 TOOL_SIZES = ("memory_mb", "file_mb", "disk_mb", "output_kb", "processes", "open_files")
 TOOL_MODES = ("auto", "native", "json_schema", "text")
-# Which calls a session asks about, the strictest first (tools/permission.py).
+# Which calls a session asks about, the strictest first (tools/permission_mode.py).
 BEYOND_RULES = ("edits_run", "copy_runs")
 ASK = ("every_call", "by_rules", *BEYOND_RULES)
 # The APIS of providers -> the path of their requests; "" stands for the API of the vendor.

@@ -24,7 +24,7 @@ from ..lib.sandbox.network_policy import NETWORKS
 from ..lib.strict_json import browser_safe, canonical, dumps
 from .argument_forms import formats_of
 from .decorators import MARK, Context, ToolError
-from .permission import Permission
+from .permission_mode import Permission
 from .runner import Outcome
 
 Emit = Callable[[str | Event], None]  # is called with live output as text, and with events

@@ -19,7 +19,7 @@ from ..lib.sandbox.package import Package
 from . import builtin
 from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .decorators import Context, ToolError
-from .permission import Permission
+from .permission_mode import Permission
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, ToolRunner
 from .shell_commands import only_looks

@@ -24,7 +24,7 @@ from ..session import agent_definition
 from ..session.call_actions import is_unattended
 from . import argument_forms
 from .base import Tool
-from .permission import NO_PERMISSION, Permission, mode_of
+from .permission_mode import NO_PERMISSION, Permission, mode_of
 
 # -- circuit breaker ------------------------------------------------------------------------------
 # The circuit breaker: tools that keep failing are withheld for the rest of a run.

@@ -17,7 +17,7 @@ from ..json_types import Event, Json, Patch, Session, ToolResult
 from ..lib.runtime.offload import offload
 from ..lib.sandbox.process import Outcome
 from ..lib.strict_json import browser_safe, depth_exceeds, dumps
-from ..session import media, media_room
+from ..session import media, old_pictures
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result in the session
@@ -87,13 +87,13 @@ async def shown_files(outcome: Outcome, session: Session) -> tuple[list[Json], l
         return [], [], []
     messages = session["messages"]
     size = sum(len(str(item.get("data"))) for item in outcome.media)
-    going = media_room.to_leave_out(messages, min(size, media.MAX_RESULT))
-    room = media.room_left(messages) + media_room.size_of(going)
+    going = old_pictures.to_leave_out(messages, min(size, media.MAX_RESULT))
+    room = media.room_left(messages) + old_pictures.size_of(going)
     shown, wrong = await offload(size, media.check_items, outcome.media, room)
     if not shown or not going:
         return shown, wrong, []
-    left = await offload(media_room.size_of(going), media_room.in_words, going)
-    return shown, wrong, media_room.changes(messages, going, left)
+    left = await offload(old_pictures.size_of(going), old_pictures.in_words, going)
+    return shown, wrong, old_pictures.changes(messages, going, left)
 
 
 def text_for_model(found: ToolResult, instead: str = "") -> str:

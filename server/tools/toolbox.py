@@ -55,7 +55,7 @@ from .decorators import ToolError
 from .function_tools import ChildTool
 from .mcp.library import McpLibrary
 from .mcp.servers import McpServers
-from .permission import Permission, PermissionModes
+from .permission_mode import Permission, PermissionModes
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner

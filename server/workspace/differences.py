@@ -8,8 +8,8 @@ from itertools import compress
 from operator import ne
 from typing import Any
 
-from .left_out import Left
 from .objects import ObjectStore
+from .omitted_paths import Left
 from .trees import Count, Entries, Entry, Place, is_left, load_in_walk, text_of
 
 UNKNOWN: Entry = ["x", ""]  # not named by the tree, but something may be there

@@ -18,9 +18,9 @@ from ..lib.sandbox.network_policy import NetworkPolicy, narrow
 from ..lib.sandbox.policy import SCRATCH_NAME, Mount
 from ..lib.sandbox.process import Job, Outcome, Process
 from ..telemetry import log
+from .environment_prompt import describe
 from .errors import WorkspaceError, system_errors
 from .places import Place, Places, identities, make_folders
-from .surroundings import describe
 
 WHERE = ("module", f"{__package__}.process", "answer")
 LIMITS: dict[str, float] = {

@@ -21,8 +21,8 @@ from ..lib.sandbox import host_programs
 from .differences import Difference, differences
 from .errors import READ_ONLY, WorkspaceError
 from .file_access import remove_all
-from .left_out import Left
 from .objects import CHUNK, ObjectStore, clone, write_sparse
+from .omitted_paths import Left
 from .restore import Folders, Step, is_there
 from .root import Root, left_alone
 from .scan import CLOSED, FILE, FOLDER, GONE, NEW_FILE, Limits

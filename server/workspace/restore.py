@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 from ..lib.runtime.descriptors import open_fd
 from .differences import differences
-from .left_out import Left
 from .objects import ObjectStore, sync_file_system
+from .omitted_paths import Left
 from .scan import CLOSED, FILE, FOLDER, GONE, NEW_FILE, Stamp, stamp_of
 from .trees import Entry, Place, is_left
 

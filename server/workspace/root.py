@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import READ_ONLY, WorkspaceError
-from .left_out import Left
 from .objects import ObjectStore
+from .omitted_paths import Left
 from .restore import Restore, Step, no_step, plan
 from .scan import FOLDER, LIMITS, Limits, Scanner
 from .state import StateFile

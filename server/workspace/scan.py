@@ -4,7 +4,7 @@ All is opened relative to its folder and without following links; only regular f
 What is left out is not recorded and said: `ignored` by rules, `large` or `special` files,
 `unreadable` ones, and what is `beyond` the number of entries or the depth that are recorded. What
 rules would have ignored is recorded if they are too many; `rules` says so. The tree names what was
-left out, but for what the rules in it ignore (left_out.py).
+left out, but for what the rules in it ignore (omitted_paths.py).
 
 A file is known by its stamp. As in git, one that was written within the clock's granularity of
 being read is read again the next time, since a later write could have left the same stamp.

@@ -2,8 +2,8 @@
 
 A directory object is canonical ASCII JSON, `{"entries": {name: entry}, "left"?: {name: reason}}`,
 with sorted keys. An entry is `["f", mode, size, sha256]`, `["l", target]` or `["d", mode, sha256]`;
-a mode has the nine permission bits. `left`: what is there and was left out (left_out.py); the top
-object always has it, unless an earlier version wrote it. A tree is named by the id of its top
+a mode has the nine permission bits. `left`: what is there and was left out (omitted_paths.py); the
+top object always has it, unless an earlier version wrote it. A tree is named by the id of its top
 directory object. Objects can come from a client, so all that is read here is checked.
 
 In memory a name that was left out is an entry `["x", reason]`, and `left` itself one named "".

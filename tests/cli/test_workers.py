@@ -16,7 +16,7 @@ from typing import Any
 from server.cli.serve import _Place
 from server.session.fold import Folder
 
-from ..api.test_bases import with_base
+from ..api.test_session_bases import with_base
 from ..test_main import Case
 from ..tooling import forks, patience
 from ..tooling.api import Api

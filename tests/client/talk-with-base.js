@@ -1,5 +1,5 @@
 // Talks to a server as the page does: `node talk-with-base.js URL KEY` asks, approves and edits, and prints what each
-// POST was like and how the runs ended. For tests/api/test_bases.py.
+// POST was like and how the runs ended. For tests/api/test_session_bases.py.
 'use strict'
 
 const { use } = require('./load-modules.js')

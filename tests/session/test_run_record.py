@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.session.accept import accept
-from server.session.account import model_call_changes
+from server.session.costs import model_call_changes
 from server.session.fold import Folder
 from server.session.run_record import Record, events_before, missing_messages
 

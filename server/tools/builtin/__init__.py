@@ -27,7 +27,7 @@ NAMED: tuple[Callable[..., Any], ...] = (  # only for agents that name them
     aliases.mock_city_weather,
 )
 BRIEF = {edits.edit_file: edits.brief}  # tool -> what the model reads of its result
-# tool -> what a permission mode needs for its calls to run unasked (tools/permission.py)
+# tool -> what a permission mode needs for its calls to run unasked (tools/permission_mode.py)
 WORK = {
     files.write_file: "edit",
     edits.edit_file: "edit",

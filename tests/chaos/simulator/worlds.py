@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from server.agent.home import FILE
+from server.agent.home_name import FILE
 
 from .caller import PROGRAMS, Caller
 from .client import KEYS, Client, NotPossible

@@ -8,7 +8,7 @@ import hashlib
 import unittest
 from typing import Any
 
-from server.session import events, media, media_room
+from server.session import events, media, old_pictures
 from server.session.fold import Folder
 
 MB = 1_000_000
@@ -27,13 +27,13 @@ ANSWER = {"role": "assistant", "content": "Seen."}
 
 
 def places(messages: Any, needed: int) -> list[tuple[int, int]]:
-    return [each[:2] for each in media_room.to_leave_out(messages, needed)]
+    return [each[:2] for each in old_pictures.to_leave_out(messages, needed)]
 
 
 def applied(messages: list[Any], needed: int) -> list[Any]:
     """The messages after the event."""
-    going = media_room.to_leave_out(messages, needed)
-    patch = media_room.changes(messages, going, media_room.in_words(going))
+    going = old_pictures.to_leave_out(messages, needed)
+    patch = old_pictures.changes(messages, going, old_pictures.in_words(going))
     session: Any = {"id": "s", "messages": copy.deepcopy(messages)}
     folder = Folder(session)
     folder.apply(events.messages_filled(patch))

@@ -16,7 +16,7 @@ from server.lib.http.client import Client
 from server.lib.sandbox.policy import TIERS
 from server.lib.sandbox.probe import make_proof
 from server.session.limits import ASK, BEYOND_RULES
-from server.tools.permission import COPIES, REASONS
+from server.tools.permission_mode import COPIES, REASONS
 from server.tools.shell_commands import only_looks
 from server.tools.toolbox import Toolbox
 from server.workspace.folders import MODES

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from server.workspace.errors import WorkspaceError
-from server.workspace.left_out import Left
 from server.workspace.objects import ObjectStore
+from server.workspace.omitted_paths import Left
 from server.workspace.restore import Step
 from server.workspace.scan import Limits
 from server.workspace.trees import build, decode, encode

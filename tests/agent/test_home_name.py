@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from server.agent.home import FILE, OTHER_HOME, home_id, remarks_on
+from server.agent.home_name import FILE, OTHER_HOME, home_id, remarks_on
 
 from ..fakes import user
 

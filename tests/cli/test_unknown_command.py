@@ -7,7 +7,7 @@ import unittest
 from contextlib import chdir, redirect_stderr
 
 from server.__main__ import main
-from server.cli.first_word import with_command
+from server.cli.unknown_command import with_command
 
 COMMANDS = ("run", "chat", "here", "doctor", "sessions")
 OPTIONS = {"--home": True, "--port": True, "--check": False, "-h": False}

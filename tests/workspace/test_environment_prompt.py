@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from server.lib.sandbox.network_policy import NetworkPolicy
+from server.workspace.environment_prompt import describe
 from server.workspace.folders import Folder
-from server.workspace.surroundings import describe
 
 OFF = NetworkPolicy()
 HOSTS = tuple(f"h{n}.org" for n in range(8))

@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.api.auth import Keys
-from server.api.repeats import KEPT_S, MAX_KEY, MOST, MOST_BYTES, Repeats
+from server.api.idempotency import KEPT_S, MAX_KEY, MOST, MOST_BYTES, Repeats
 from server.api.router import RequestContext, Route, Router
 from server.errors import Problem
 
