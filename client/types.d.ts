@@ -9,6 +9,8 @@ declare var yaa: {
   use<N extends string>(name: N): N extends keyof Modules ? Modules[N] : any
   /** Loads a group of scripts and styles that index.html keeps in a template, or all of them. */
   load(group?: string): Promise<void>
+  part(purpose: string): Promise<any>
+  parts(purpose: string): { name: string; group?: string }[]
   /** What the error of a script that did not come says, in the language of the page. */
   lacking?: () => string
   source(): string

@@ -98,6 +98,28 @@ globalThis.yaa = (function kernel() {
     return (found ??= globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-group]')]) : [])
   }
 
+  /** Scripts that come late, with their groups. @type {{name: string, group?: string}[] | undefined} */
+  let late
+
+  /**
+   * The modules `ext/NAME/purpose` that are there, in the order of the page. Who asks says what is to be done, not who does it.
+   * @param {string} purpose @returns {{name: string, group?: string}[]} without groups in a page in one file
+   */
+  function parts(purpose) {
+    const nameOf = (/** @type {Element} */ tag) => tag.getAttribute('src')?.slice('js/'.length, -'.js'.length) ?? ''
+    late ??= templates().flatMap(({ content, dataset: { group } }) => [...content.querySelectorAll('script')].map((tag) => ({ name: nameOf(tag), group })))
+    const all = late.length ? late : [...defined.keys()].map((name) => ({ name }))
+    return all.filter(({ name }) => name.startsWith('ext/') && name.split('/')[2] === purpose)
+  }
+
+  /** @param {string} purpose @returns {Promise<any>} the module for it, loaded now; null where the page has none */
+  async function part(purpose) {
+    const [first] = parts(purpose)
+    if (!first) return null
+    await load(first.group)
+    return use(first.name)
+  }
+
   /** Write the kernel and every loaded module as one script, for a page in one file. */
   function source() {
     const texts = [...defined].map(([name, { deps, factory }]) => {
@@ -106,5 +128,5 @@ globalThis.yaa = (function kernel() {
     return [`globalThis.yaa = (${kernel})()`, ...texts].join('\n')
   }
 
-  return { define, use, load, source }
+  return { define, use, load, part, parts, source }
 })()

@@ -6,6 +6,8 @@ const ANSWER = "A formula $$x^2$$ then\n\n```mermaid\ngraph TD; a-->b\n```\n\n``
 
 await main(async (walk, job) => {
   const { page } = walk;
+  const warnings = [];
+  page.on("console", (message) => { if (message.type() === "warn" || message.type() === "warning") warnings.push(message.text()); });
 
   await walk.step("a message is answered", async () => {
     await page.goto(job.url);
@@ -32,6 +34,10 @@ await main(async (walk, job) => {
     await walk.sees(".slash:not(.mention)", "/");
     const words = await page.$eval(".slash:not(.mention)", (list) => list.innerText);
     if (/skill/i.test(words)) throw new Error(words);
+    await page.keyboard.type("he");
+    await page.evaluate((selector) => { document.querySelector(selector).value = ""; }, COMPOSER);
+    await page.keyboard.type("@abc");
+    if (warnings.length) throw new Error(warnings.join("\n"));
     await walk.clean("the page");
   });
 });

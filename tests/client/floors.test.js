@@ -28,7 +28,7 @@ function modules() {
     const all = [...text.matchAll(/^yaa\.define\(\s*'([^']+)',\s*\[([^\]]*)\]/gm)]
     const named = [...text.matchAll(/yaa\.use\('([^']+)'\)/g)].map(([, name]) => name)
     const loaded = [...text.matchAll(/yaa\.load\('([^']+)'\)/g)].map(([, group]) => group)
-    return all.map(([, name, needs]) => ({ file, name, needs: [...needs.matchAll(/'([^']+)'/g)].map(([, one]) => one), named, loaded }))
+    return all.map(([, name, needs]) => ({ file, text, name, needs: [...needs.matchAll(/'([^']+)'/g)].map(([, one]) => one), named, loaded }))
   })
 }
 
@@ -43,13 +43,22 @@ test('each module is in the folder of its name, and needs what is on its floor o
   }
 })
 
-test('an extension is used by name only where its group was loaded', () => {
+test('an extension, and its groups, are named by nobody else', () => {
   const html = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
-  const groups = new Map([...html.matchAll(/<template data-group="([^"]+)".*?<\/template>/gs)].map(([body, group]) => [group, body]))
+  const groups = new Map([...html.matchAll(/<template data-group="([^"]+)".*?<\/template>/gs)].map(([body, group]) => [group, /src="js\/(ext\/[^/]+)/.exec(body)?.[1]]))
   for (const { name, named, loaded } of modules()) {
-    for (const one of named.filter((other) => other.startsWith('ext/') && roomOf(other) !== roomOf(name))) {
-      assert.ok(loaded.some((group) => groups.get(group)?.includes(`js/${one}.js`)), `${name} names ${one}`)
-    }
+    assert.deepStrictEqual(named.filter((other) => other.startsWith('ext/') && roomOf(other) !== roomOf(name)), [], name)
+    assert.deepStrictEqual(loaded.filter((group) => groups.get(group) && groups.get(group) !== roomOf(name)), [], name)
+  }
+})
+
+test('what the page asks for is done by one extension, if any', () => {
+  const all = modules()
+  const asked = new Set(all.flatMap(({ text }) => [...text.matchAll(/yaa\.parts?\('([^']+)'\)/g)].map(([, purpose]) => purpose)))
+  assert.ok(asked.has('formulas') && asked.has('launcher'))
+  for (const purpose of asked) {
+    const found = all.filter(({ name }) => name.startsWith('ext/') && name.endsWith(`/${purpose}`))
+    assert.ok(purpose === 'launcher' ? found.length : found.length === 1, `${purpose}: ${found.map(({ name }) => name)}`)
   }
 })
 

@@ -73,10 +73,24 @@ test('a group brings those that it names, and they bring theirs', async () => {
 
 test('the page has every group that another one names, and each script of a group once', () => {
   const text = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
-  const all = new Map([...text.matchAll(/<template data-group="([^"]+)"(?: data-(?:with="([^"]+)"|starts="[^"]+"))?>(.*?)<\/template>/gs)].map(([, name, also, body]) => [name, { also: also?.split(' ') ?? [], files: body.match(/src="[^"]+/g) }]))
+  const all = new Map([...text.matchAll(/<template data-group="([^"]+)"(?: data-with="([^"]+)")?>(.*?)<\/template>/gs)].map(([, name, also, body]) => [name, { also: also?.split(' ') ?? [], files: body.match(/src="[^"]+/g) }]))
   assert.strictEqual(all.size, text.match(/<template/g).length)
   const filesOf = (name) => [...all.get(name).files, ...all.get(name).also.flatMap(filesOf)]
   for (const name of all.keys()) assert.deepStrictEqual(filesOf(name).filter((one, i, whole) => whole.indexOf(one) !== i), [], name)
+})
+
+test('what can be deleted is asked for by what it does; what is not there is null, once and quietly', async () => {
+  const { yaa, asked } = page({ one: ['js/core/a.js'], two: ['js/ext/two/draw.js', 'js/ext/two/launcher.js'], three: ['js/ext/three/launcher.js'] })
+  assert.strictEqual(JSON.stringify(yaa.parts('launcher')), '[{"name":"ext/two/launcher","group":"two"},{"name":"ext/three/launcher","group":"three"}]')
+  assert.strictEqual(await yaa.part('a'), null)
+  assert.strictEqual(await yaa.part('hum'), null)
+  assert.deepStrictEqual(asked, [], 'nothing was loaded')
+  await assert.rejects(yaa.part('draw'), /ext\/two\/draw is not defined/) // this page defines them by their addresses
+  assert.deepStrictEqual(asked, ['js/ext/two/draw.js', 'js/ext/two/launcher.js'])
+  const file = page({}).yaa
+  file.define('ext/two/draw', [], () => 'drawn')
+  assert.strictEqual(await file.part('draw'), 'drawn', 'a page in one file has no groups')
+  assert.strictEqual(await file.part('launcher'), null)
 })
 
 test('without a name everything is added', async () => {

@@ -260,7 +260,7 @@ yaa.define('ui/app', [
 
     /** @type {import('./types').Actions} */
     const actions = {
-      cite: (marks) => void yaa.load('citations').then(() => yaa.use('ext/citations/view').draw(marks, () => app.past ?? app.current.session), () => {}),
+      cite: (marks) => void yaa.part('cite').then((one) => one?.draw(marks, () => app.past ?? app.current.session), () => {}),
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path, app.current.session.workspace?.folder),
       work: null,
       asking: {

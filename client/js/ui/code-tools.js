@@ -5,7 +5,7 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
   const { h, attr, hide, iconButton } = dom
 
   /** A page in one file has no artifact.html beside it. */
-  const SHOWS = document.querySelector('template[data-group="artifact"]') !== null
+  const SHOWS = yaa.parts('preview').some(({ group }) => group)
 
   /**
    * Add the buttons to a block's bar.
@@ -19,7 +19,7 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
     const numbers = toggle('numbers', h('button.button.square.ghost.small', { type: 'button', 'aria-label': t('code.numbers'), title: t('code.numbers') }, '#'))
     const save = iconButton('download', t('code.download'), { onclick: () => download.text(fileNameOf(shown.lang), shown.text) })
     const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(shown.text, copy) })
-    const show = SHOWS ? iconButton('eye', t('artifact.open'), { onclick: preview }) : null
+    const show = SHOWS ? iconButton('eye', t('artifact.open'), { onclick: async () => (await yaa.part('preview')).show(shown.text, shown.lang.toLowerCase()) }) : null
     const more = h('button.code-more', { type: 'button', onclick: () => {
       opened = true
       fold()
@@ -46,11 +46,6 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
       attr(pre, 'data-lines', on ? numbersOf(shown.text) : null)
     }
 
-    async function preview() {
-      await yaa.load('artifact')
-      yaa.use('ext/artifact/preview').show(shown.text, shown.lang.toLowerCase())
-    }
-
     function fold() {
       const hidden = opened ? 0 : lineCount(shown.text) - SHOWN
       const folded = hidden > SHOWN
@@ -72,8 +67,8 @@ yaa.define('ui/code-tools', ['ui/dom', 'ui/i18n', 'i18n/code', 'ui/popup', 'io/d
     /** @type {((text: string) => void) | null} */ let draw = null
 
     async function drawing() {
-      await yaa.load('diagram'); // without it the text stands there
-      (draw ??= yaa.use('ext/diagram/view').diagramView(el, bar, pre))?.(shown.text)
+      draw ??= (await yaa.part('drawing'))?.diagramView(el, bar, pre) // without it the text stands there
+      draw?.(shown.text)
     }
 
     update(first)

@@ -107,14 +107,14 @@ yaa.define('ui/markdown-view', ['ui/dom', 'ui/i18n', 'ui/code-block', 'core/mark
   /** @type {Record<string, string>} */
   const TAGS = { grid: 'table', top: 'thead', rest: 'tbody', row: 'tr', summary: 'summary', emphasis: 'em', strong: 'strong', strike: 's' }
 
-  /** @type {any} ui/math, once it is here */
+  /** @type {any} what draws them, once it is here */
   let maths = null
 
   /** What draws formulas is loaded with the first one; until then, and if it does not come, there is the source. @param {any} node */
   function formulaOf({ text, display }) {
     const el = h('span.formula', null, h('code', null, text))
     if (maths) maths.draw(el, text, display)
-    else yaa.load('math').then(() => (maths = yaa.use('ext/math/formulas')).draw(el, text, display), () => {})
+    else yaa.part('formulas').then((one) => (maths = one)?.draw(el, text, display), () => {})
     return el
   }
 

@@ -12,8 +12,8 @@ yaa.define('ui/slash-menu', [
 
   /** @typedef {{word: string, name: string, icon: string, run: (rest: string) => any}} Entry */
 
-  /** @param {CommandContext} context @param {any[]} offered prompts of servers @returns {Entry[]} */
-  function entriesOf(context, offered) {
+  /** @param {CommandContext} context @param {Entry[]} others of parts that may be there @returns {Entry[]} */
+  function entriesOf(context, others) {
     const own = commands.list().filter((one) => one.slash).map((/** @type {import('./types').Command} */ one) => (
       {
         word: String(one.slash), name: commands.titleOf(one), icon: one.icon ?? 'chevron',
@@ -24,12 +24,6 @@ yaa.define('ui/slash-menu', [
       {
         word: prompts.slug(one.name), name: one.name, icon: 'book',
         run: (/** @type {string} */ rest) => prompts.insert(context, one, rest),
-      }
-    ))
-    const others = offered.map((one) => (
-      {
-        word: one.word, name: one.title, icon: 'link',
-        run: (/** @type {string} */ rest) => yaa.use('ext/mcp/composer').insert(context, one, rest),
       }
     ))
     return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own, ...others]
@@ -49,15 +43,18 @@ yaa.define('ui/slash-menu', [
     const el = h('ul.slash', { id, role: 'listbox', 'aria-label': t('slash.label'), hidden: true })
     /** @type {Entry[]} */ let shown = []
     let at = 0
-    /** @type {any[]} */ let offered = []
+    /** @type {Entry[]} */ let offered = []
+    /** @type {any} */ let before = null
     area.after(el)
     attr(area, 'aria-autocomplete', 'list')
 
     async function fetchOffered() {
-      await yaa.load('mcp')
-      const before = offered
-      offered = await yaa.use('ext/mcp/composer').prompts(context)
-      if (offered !== before) draw()
+      const from = await yaa.part('composer')
+      const all = await from?.prompts(context)
+      if (!all || all === before) return
+      before = all
+      offered = all.map((/** @type {any} */ one) => ({ word: one.word, name: one.title, icon: 'link', run: (/** @type {string} */ rest) => from.insert(context, one, rest) }))
+      draw()
     }
 
     function update() {

@@ -313,7 +313,7 @@ declare global {
     }
     'ui/code-block': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string; spans?: [string, number, number][] }> }
     'ui/markdown-view': { markdownView(cite?: (marks: any[]) => void): View<string> }
-    'ext/citations/view': { draw(marks: any[], sessionOf: () => Session): void }
+    'ext/citations/cite': { draw(marks: any[], sessionOf: () => Session): void }
     'ui/interrupt-cards': {
       interruptCard(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any

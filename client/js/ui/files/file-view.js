@@ -60,7 +60,7 @@ yaa.define('ui/files/file-view', [
       }
       ways[0].parentElement.hidden = ways.filter((one) => !one.hidden).length < 2
       rename.hidden = remove.hidden = !shared.canWrite()
-      page.hidden = !/\.html?$/i.test(path)
+      page.hidden = !yaa.parts('preview').length || !/\.html?$/i.test(path)
       const key = JSON.stringify([shared.session().id, path, way])
       if (key !== shown) { // nothing of another file stands under this name
         text(note, '')
@@ -157,9 +157,9 @@ yaa.define('ui/files/file-view', [
     /** As the page that it is, in a frame without rights; this panel gives it its place. */
     async function preview() {
       try {
-        const [blob] = await Promise.all([shared.routes().read(path, { tree: shared.tree(), most: MOST_PICTURE + 1 }), yaa.load('artifact')])
+        const [blob, shown] = await Promise.all([shared.routes().read(path, { tree: shared.tree(), most: MOST_PICTURE + 1 }), yaa.part('preview')])
         if (blob.size > MOST_PICTURE) fill(place, offer(t('view.large')))
-        else yaa.use('ext/artifact/preview').show(await blob.text(), 'html')
+        else shown.show(await blob.text(), 'html')
       } catch (error) {
         shared.failed(error)
       }

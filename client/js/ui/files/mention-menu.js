@@ -21,6 +21,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
     const el = h('ul.slash.mention', { id, role: 'listbox', 'aria-label': t('mention.label'), hidden: true })
     /** @type {string[]} paths, and labels of resources */ let shown = []
     /** @type {Map<string, any>} resources by their label */ let resources = new Map()
+    /** @type {any} who has them */ let from = null
     let at = 0
     /** @type {any} the field */ let area = null
     /** @type {{key: string, until: number, paths: Promise<string[]>} | null} */ let cached = null
@@ -73,8 +74,8 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
 
     /** @returns {Promise<boolean>} is there any? */
     async function listResources() {
-      await yaa.load('mcp')
-      const list = await yaa.use('ext/mcp/composer').resources(context)
+      from = await yaa.part('composer')
+      const list = await from?.resources(context) ?? []
       resources = new Map(list.map((/** @type {any} */ one) => [`${one.server}: ${one.name} ${one.uri ?? one.template}`, one]))
       return list.length > 0
     }
@@ -142,7 +143,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/
       if (one) {
         area.setRangeText('', found.from, area.selectionStart, 'end')
         area.dispatchEvent(new Event('input', { bubbles: true }))
-        yaa.use('ext/mcp/composer').attach(context, one)
+        from.attach(context, one)
         return
       }
       area.setRangeText(`${names.mentionOf(path)} `, found.from, area.selectionStart, 'end')

@@ -46,7 +46,7 @@ yaa.define('ui/tools/result-files', [
       icon('download'), t('attached.save'))
     const shows = kind === 'text' || (kind === 'picture' && bytes > MAX_PICTURE)
     const show = shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
-    const isPage = type === 'text/html' && !(bytes > MAX_PICTURE) && document.querySelector('template[data-group="artifact"]') // a saved page has no frame for it
+    const isPage = type === 'text/html' && !(bytes > MAX_PICTURE) && yaa.parts('preview')[0]?.group // a saved page has no frame for it
     const page = isPage ? h('button.button.small', { type: 'button', 'aria-label': t('attached.openFile', { name: label }), onclick: preview }, icon('eye'), t('attached.open')) : null
     const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: escapeControls(path) }, escapeControls(label)), note, page, show, save)
     const el = h('li', null, row, place)
@@ -76,8 +76,8 @@ yaa.define('ui/tools/result-files', [
 
     /** As the page that it is, in a frame without rights. */
     async function preview() {
-      const [blob] = await Promise.all([bring(true), yaa.load('artifact')])
-      if (blob) yaa.use('ext/artifact/preview').show(await blob.text(), 'html')
+      const [blob, shown] = await Promise.all([bring(true), yaa.part('preview')])
+      if (blob) shown.show(await blob.text(), 'html')
     }
 
     async function toggle() {

@@ -1,7 +1,7 @@
 // A Mermaid diagram over its source: the shapes of core/diagram as SVG. Elements and attributes are on a list; none has an
 // address or runs anything. What is not understood stays a block of code.
 
-yaa.define('ext/diagram/view', ['ext/diagram/diagram', 'ui/dom', 'ui/i18n', 'i18n/markup', 'ext/diagram/style'], (diagrams, { h, attr, hide }, { t }) => {
+yaa.define('ext/diagram/drawing', ['ext/diagram/diagram', 'ui/dom', 'ui/i18n', 'i18n/markup', 'ext/diagram/style'], (diagrams, { h, attr, hide }, { t }) => {
   const SVG = 'http://www.w3.org/2000/svg'
   const TAGS = new Set(['rect', 'circle', 'polygon', 'path', 'text'])
   const ATTRIBUTES = new Set(['x', 'y', 'width', 'height', 'rx', 'cx', 'cy', 'r', 'points', 'd', 'text-anchor'])

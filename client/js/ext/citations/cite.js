@@ -1,7 +1,7 @@
 // Citations in an answer, as buttons; pressed, each shows the passage that the model read, which is in the session. The
 // words there are those of strangers: they are text, never Markdown, and the link is http(s) only.
 
-yaa.define('ext/citations/view', ['ui/dom', 'ui/i18n', 'core/sources', 'ext/citations/texts', 'ext/citations/style'], ({ h, icon, iconButton, fill, uid }, { t }, sources) => {
+yaa.define('ext/citations/cite', ['ui/dom', 'ui/i18n', 'core/sources', 'ext/citations/texts', 'ext/citations/style'], ({ h, icon, iconButton, fill, uid }, { t }, sources) => {
   /**
    * Make buttons of the marks that name a source; the others stay text.
    * @param {any[]} marks elements with the mark as text @param {() => Session} sessionOf the open session
