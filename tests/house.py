@@ -222,7 +222,11 @@ def rooms() -> dict[str, int]:
         package = name.split(".")[1:2]
         if (ROOT / "server").joinpath(*package, "__init__.py").is_file() and package:
             sizes[f"code of server/{package[0]}"] += count
-    sizes["code of client"] = sum(map(script_code, client_files(".js")))
+    for path in client_files(".js"):
+        count = script_code(path)
+        sizes["code of client"] += count
+        if "ext" not in path.parts:
+            sizes["code of client without js/ext"] += count
     return sizes
 
 

@@ -18,7 +18,7 @@ function open({ search = '?folder=proj', folders = [{ name: 'proj', mode: 'overl
   const read = (name) => vm.runInContext(fs.readFileSync(path.join(JS, `${name}.js`), 'utf8'), context)
   read('kernel')
   context.yaa.define('ui/dom', [], () => ({ h, icon: () => null, text: (el, words) => { el.said = words } }))
-  context.yaa.define('ui/files/i18n', [], () => ({ t: (key, { name } = {}) => `${key} ${name ?? ''}` }))
+  context.yaa.define('i18n/files', [], () => ({ t: (key, { name } = {}) => `${key} ${name ?? ''}` }))
   context.yaa.define('core/file-names', [], () => ({ visible: String }))
   context.yaa.define('ui/files/session-files', [], () => ({ foldersOf: () => folders, folderOf: (app) => app.current.session.workspace?.folder ?? '' }))
   read('ui/files/folder-offer')

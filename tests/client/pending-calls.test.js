@@ -23,7 +23,7 @@ function desk({ permission = 'default' } = {}) {
   }
   const setInterval = (callback) => (timers.set(timers.size + 1, callback), timers.size)
   const window = { setInterval, focus: () => {} }
-  const modules = { 'ui/inspector/i18n': { t: (key, values = {}) => `${key} ${values.n ?? ''}`.trim() }, 'core/session': use('core/session') }
+  const modules = { 'i18n/inspector': { t: (key, values = {}) => `${key} ${values.n ?? ''}`.trim() }, 'core/session': use('core/session') }
   let made
   const context = vm.createContext({
     document, Notification, window, clearInterval: (id) => timers.delete(id),

@@ -10,7 +10,7 @@ const { FakeServer } = require('./fake-server.js')
 const { FakeIDB } = require('./fake-idb.js')
 
 globalThis.matchMedia ??= () => ({ matches: false, addEventListener() {} })
-for (const name of ['ui/session-store', 'ui/session-edits', 'ui/dom', 'ui/i18n', 'ui/popup', 'i18n/en', 'i18n/files-en', 'i18n/files-zh', 'ui/files/i18n', 'ui/files/session-files']) require(path.join(JS, `${name}.js`))
+for (const name of ['ui/session-store', 'ui/session-edits', 'ui/dom', 'ui/i18n', 'ui/popup', 'i18n/en', 'i18n/files', 'ui/files/session-files']) require(path.join(JS, `${name}.js`))
 const { openSessionStore, isActive } = use('ui/session-store')
 const apis = use('io/api')
 const locks = use('io/lock')

@@ -9,19 +9,24 @@ const vm = require('node:vm')
 const { textFiles, JS } = require('./load-modules.js')
 
 const read = (...parts) => fs.readFileSync(path.join(JS, ...parts), 'utf8')
+/** What a module with texts returns, or adds to those of the page. @param {string} name */
 function texts(name) {
   let found
-  vm.runInContext(read('i18n', `${name}.js`), vm.createContext({ yaa: { define: (_, deps, factory) => { found = factory() } } }))
-  return found
+  let added
+  const extend = (both) => { added = both }
+  vm.runInContext(read(`${name}.js`), vm.createContext({ yaa: { define: (_, deps, factory) => { found = factory({ extend }) } } }))
+  return added ?? found
 }
 /** Names in a text, without the words of its cases. */
 const holes = (text) => [...new Set([...text.matchAll(/\{(\w+)(?=,|\})/g)].map(([, name]) => name))].filter((name) => !/^(bytes|characters|other)$/.test(name)).sort()
-const sources = (folder) => fs.readdirSync(path.join(JS, 'ui', folder)).filter((name) => name.endsWith('.js')).map((name) => read('ui', folder, name)).join('\n')
-const BASE = texts('en')
+const sources = (folder) => fs.readdirSync(path.join(JS, folder)).filter((name) => name.endsWith('.js') && name !== 'texts.js').map((name) => read(folder, name)).join('\n')
+const BASE = texts('i18n/en')
+/** Parts with texts of their own: where these are, and what uses them. */
+const PARTS = { tools: ['i18n/tools', 'ui/tools'], inspector: ['i18n/inspector', 'ui/inspector'], files: ['i18n/files', 'ui/files'], server: ['i18n/server', 'ui/server'] }
 
-for (const name of ['tools', 'inspector', 'files', 'server']) {
-  const [en, zh] = [texts(`${name}-en`), texts(`${name}-zh`)]
-  const source = sources(name)
+for (const [name, [home, folder]] of Object.entries(PARTS)) {
+  const { en, zh } = texts(home)
+  const source = sources(folder)
 
   test(`${name}: the same keys and holes in both languages, none of them given elsewhere`, () => {
     assert.deepStrictEqual(Object.keys(zh), Object.keys(en))
@@ -32,7 +37,7 @@ for (const name of ['tools', 'inspector', 'files', 'server']) {
   })
 
   test(`${name}: every text that is asked for is there`, () => {
-    const known = { ...BASE, ...texts('tools-en'), ...en }
+    const known = { ...BASE, ...texts('i18n/tools').en, ...en }
     const asked = [...source.matchAll(/\bt\('([^']+)'/g)].map(([, key]) => key)
     assert.ok(asked.length > 20)
     for (const key of asked) assert.ok(key in known, key)
@@ -52,7 +57,7 @@ for (const name of ['tools', 'inspector', 'files', 'server']) {
 test('every rule of the checks has its words', () => {
   const rules = [...read('core', 'session-checks.js').matchAll(/(?:rule: |add\()'(\w+)'/g)].map(([, rule]) => rule)
   assert.ok(rules.length > 8)
-  for (const rule of rules) assert.ok(`checks.${rule}` in texts('inspector-en'), rule)
+  for (const rule of rules) assert.ok(`checks.${rule}` in texts(PARTS.inspector[0]).en, rule)
 })
 
 test('no text has two homes: of two that extend the same table the one that is loaded last would win', () => {

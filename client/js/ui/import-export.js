@@ -50,7 +50,7 @@ yaa.define('ui/import-export', [
   /** The copies of its files that are here; null without any. @param {Session} session @returns {Promise<KeptObjects | null>} */
   async function keptFiles({ id }) {
     await Promise.all([yaa.load('workspace'), yaa.load('kept-files')])
-    yaa.use('ui/files/i18n')
+    yaa.use('i18n/files')
     const found = await yaa.use('io/kept-objects').of(id)
     return found?.objects.length ? found : null
   }

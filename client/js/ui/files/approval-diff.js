@@ -1,7 +1,7 @@
 // What a call of write_file or edit_file would do to the file as it is now: the diff, with its line numbers. The arguments
 // can be seen as they are.
 
-yaa.define('ui/files/approval-diff', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-edit', 'core/tool-call-kind', 'core/file-names'], (
+yaa.define('ui/files/approval-diff', ['ui/dom', 'i18n/files', 'ui/files/session-files', 'ui/files/diff-part', 'ui/interrupt-cards', 'ui/tools/parts', 'core/diff', 'core/file-edit', 'core/tool-call-kind', 'core/file-names'], (
   { h, attr, text }, { t, count }, files, { rowsPart }, cards, parts, diff, { editFile }, toolCalls, names,
 ) => {
   /** Tools of the server itself: those of others may mean other files. */

@@ -1,7 +1,7 @@
 // What changed between two points of a session: the start, a turn, a call, the folder as it was first found, now.
 
 yaa.define('ui/files/changes-view', [
-  'ui/dom', 'ui/files/i18n', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names', 'io/layer-diffs',
+  'ui/dom', 'i18n/files', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/launcher', 'core/file-changes', 'core/file-names', 'io/layer-diffs',
 ], ({ h, icon, fill, text, uid }, { t }, { mark, pathOf, openingRow, size, writeLines }, { diffPart }, launcher, changes, names, { linesIn }) => {
   /** @param {import('./files').Shared} shared @param {(n: number) => void} counted is told how many files are listed */
   function changesView(shared, counted) {

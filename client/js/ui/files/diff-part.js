@@ -1,6 +1,6 @@
 // A unified diff as rows of what went and what came, with line numbers.
 
-yaa.define('ui/files/diff-part', ['ui/dom', 'ui/files/i18n', 'core/diff', 'ui/tools/diff', 'css/tools'], ({ h }, { t, count }, diff, { drawRows }) => {
+yaa.define('ui/files/diff-part', ['ui/dom', 'i18n/files', 'core/diff', 'ui/tools/diff', 'css/tools'], ({ h }, { t, count }, diff, { drawRows }) => {
   /** @param {DiffRow[]} rows @param {boolean} [asks] the change waits to be allowed */
   function rowsPart(rows, asks = false) {
     const { added, removed } = diff.count(rows)

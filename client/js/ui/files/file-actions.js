@@ -1,7 +1,7 @@
 // What a person does to files: rename, delete, make a new one. Each change is undone by the two trees that the server tells of
 // it, beside whatever else was written since.
 
-yaa.define('ui/files/file-actions', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'core/file-names', 'core/workspace-stand'], (
+yaa.define('ui/files/file-actions', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/dialog', 'core/file-names', 'core/workspace-stand'], (
   { h, uid }, { t }, { toast }, { openDialog, button }, names,
 ) => {
   /** @typedef {import('./files').Shared} Shared */

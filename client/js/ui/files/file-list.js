@@ -1,6 +1,6 @@
 // Rows of files that changed: a letter with its word, the path, the size. Sizes in the words of the page.
 
-yaa.define('ui/files/file-list', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h, icon, fill, attr }, { t, count }, { LETTERS }, { visible }) => {
+yaa.define('ui/files/file-list', ['ui/dom', 'i18n/files', 'ui/files/session-files', 'core/file-names'], ({ h, icon, fill, attr }, { t, count }, { LETTERS }, { visible }) => {
   /** The lines of a file in the place of its bytes. @param {any} place @param {{diff: string, added: number, removed: number}} lines */
   const writeLines = (place, { diff, added, removed }) => diff && place?.replaceChildren(h('ins', null, `+${count(added)}`), ' ', h('del', null, `−${count(removed)}`))
 

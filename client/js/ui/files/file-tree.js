@@ -1,7 +1,7 @@
 // Files in their folders; a folder is asked for when it is opened. One row can be reached with Tab, the others with the
 // arrow keys (ARIA: tree view). Some can be chosen, to be saved or deleted together.
 
-yaa.define('ui/files/file-tree', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/file-list', 'ui/files/file-actions', 'core/file-names', 'core/file-changes', 'io/download'], (
+yaa.define('ui/files/file-tree', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/files/file-list', 'ui/files/file-actions', 'core/file-names', 'core/file-changes', 'io/download'], (
   { h, icon, iconButton, fill, text, attr }, { t }, { say }, { mark, size }, actions, names, { changesOf }, download,
 ) => {
   /** Entries of a folder that are asked for at once. */

@@ -2,7 +2,7 @@
 // file is ever run, and nothing in it is loaded.
 
 yaa.define('ui/files/file-view', [
-  'ui/dom', 'ui/files/i18n', 'ui/code-block', 'ui/markdown-view', 'ui/files/file-list', 'ui/files/file-actions', 'ui/files/diff-part', 'ui/tools/parts', 'core/csv', 'core/highlight',
+  'ui/dom', 'i18n/files', 'ui/code-block', 'ui/markdown-view', 'ui/files/file-list', 'ui/files/file-actions', 'ui/files/diff-part', 'ui/tools/parts', 'core/csv', 'core/highlight',
   'core/file-names', 'core/file-changes', 'io/download',
 ], (
   { h, icon, iconButton, fill, text, attr }, { t, count }, { codeBlock }, { markdownView }, { size, mark }, actions, { diffPart }, parts, { parseTable }, highlight, names, changes, download,

@@ -33,8 +33,6 @@ export interface Shared {
 
 declare global {
   interface Modules {
-    'i18n/files-en': Record<string, string>
-    'i18n/files-zh': Record<string, string>
     'ui/files/session-files': {
       isOffered(app: import('../types').App): boolean
       foldersOf(app: import('../types').App): { name: string; mode: string; available?: boolean; reason?: string }[]

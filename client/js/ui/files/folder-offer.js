@@ -1,6 +1,6 @@
 // The folder that yaa was started in: its name is in the address (`?folder=`). It is asked about before it is used.
 
-yaa.define('ui/files/folder-offer', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/file-names'], ({ h, icon, text }, { t }, files, { visible }) => {
+yaa.define('ui/files/folder-offer', ['ui/dom', 'i18n/files', 'ui/files/session-files', 'core/file-names'], ({ h, icon, text }, { t }, files, { visible }) => {
   /** @param {import('../types').CommandContext} context @param {(name: string) => any} choose */
   function start({ app, actions }, choose) {
     const name = new URLSearchParams(location.search).get('folder')

@@ -1,7 +1,7 @@
 // Which folder the tools of a session work in: chosen before its first run, later only after a question. A session names a
 // folder; where that is only the owner of the server knows.
 
-yaa.define('ui/files/folder-picker', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/session-files', 'core/file-names', 'css/modes', 'css/workspace'], (
+yaa.define('ui/files/folder-picker', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/dialog', 'ui/files/session-files', 'core/file-names', 'css/modes', 'css/workspace'], (
   { h, icon, text, attr }, { t, language }, { openMenu, toast }, { openDialog, button }, files, { visible },
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */

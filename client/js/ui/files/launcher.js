@@ -2,7 +2,7 @@
 // cards that ask about files, and the copies that the page keeps. The panel itself comes when it is opened.
 
 yaa.define('ui/files/launcher', [
-  'ui/dom', 'ui/files/i18n', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/folder-offer', 'ui/files/mention-menu', 'ui/files/restore-cards', 'ui/files/review-bar', 'core/file-changes', 'core/file-names', 'css/workspace',
+  'ui/dom', 'i18n/files', 'ui/commands', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/folder-offer', 'ui/files/mention-menu', 'ui/files/restore-cards', 'ui/files/review-bar', 'core/file-changes', 'core/file-names', 'css/workspace',
 ], ({ h, icon, text, attr }, { t, language }, commands, files, { picker, choose }, offers, mentions, cards, { reviewBar }, { changesOf }, { isJunk, linkedPath }) => {
   /** @param {import('../types').CommandContext} context */
   function start(context) {

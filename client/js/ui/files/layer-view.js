@@ -2,7 +2,7 @@
 // files, or none. What changed in the folder meanwhile too is marked, and taken over only after a question. What programs run,
 // and links that lead out, have no box: each is opened and applied by itself. All is done with the tree that is shown.
 
-yaa.define('ui/files/layer-view', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names', 'io/layer-diffs'], (
+yaa.define('ui/files/layer-view', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/dialog', 'ui/files/file-list', 'ui/files/diff-part', 'ui/files/file-actions', 'core/file-names', 'io/layer-diffs'], (
   { h, icon, fill, text, attr }, { t }, { toast }, { openDialog, button: dialogButton }, { mark, pathOf, openingRow, size, leftWords, writeLines }, { diffPart }, { offerUndo }, names, { layerOf, diffOf, linesIn, MOST },
 ) => {
   /** @param {import('./files').Shared} shared @param {(count: number) => void} counted what the layer holds, each time it is looked at */

@@ -1,7 +1,7 @@
 // `@` in the composer: the names of files and of MCP servers' resources that fit what is typed, in a list over the field. The
 // focus stays in the field (aria-activedescendant). A path takes the place of what was typed; a resource goes along.
 
-yaa.define('ui/files/mention-menu', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'core/file-names', 'core/workspace-stand', 'css/dialogs', 'css/workspace'], (
+yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/files/session-files', 'core/file-names', 'core/workspace-stand', 'css/dialogs', 'css/workspace'], (
   { h, icon, fill, attr, uid }, { t }, { say }, files, names, { standOf },
 ) => {
   const SHOWN = 8

@@ -2,7 +2,7 @@
 // page shows: now, or what the time slider and a cut conversation say.
 
 yaa.define('ui/files/panel', [
-  'ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/file-tree', 'ui/files/file-view', 'ui/files/changes-view',
+  'ui/dom', 'i18n/files', 'ui/popup', 'ui/files/session-files', 'ui/files/folder-picker', 'ui/files/file-tree', 'ui/files/file-view', 'ui/files/changes-view',
   'ui/files/layer-view', 'ui/files/uploads', 'ui/files/file-list', 'core/workspace-stand', 'core/file-changes', 'core/file-names', 'css/files', 'css/tools',
 ], (
   { h, icon, iconButton, attr, fill, text, uid }, { t, count }, { toast }, files, folders, { fileTree }, { fileView }, { changesView }, { layerView }, { uploadsView }, { size, leftWords },

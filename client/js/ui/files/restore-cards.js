@@ -1,7 +1,7 @@
 // Cards of what a run asks about files: whether those of a folder go back to where the session stands, and what to do about
 // objects that this server does not have.
 
-yaa.define('ui/files/restore-cards', ['ui/dom', 'ui/files/i18n', 'ui/interrupt-cards', 'ui/files/file-list', 'core/file-names', 'css/workspace'], (
+yaa.define('ui/files/restore-cards', ['ui/dom', 'i18n/files', 'ui/interrupt-cards', 'ui/files/file-list', 'core/file-names', 'css/workspace'], (
   { h, fill, text, attr }, { t }, cards, { changeRow, size }, { visible },
 ) => {
   const { button } = cards

@@ -2,7 +2,7 @@
 // a run and when a session is opened, until nothing is left that the folder does not have; elsewhere it says what the last
 // turn changed, until that is undone.
 
-yaa.define('ui/files/review-bar', ['ui/dom', 'ui/files/i18n', 'ui/files/session-files', 'core/session', 'core/workspace-stand', 'core/file-changes', 'core/file-names', 'io/layer-diffs'], (
+yaa.define('ui/files/review-bar', ['ui/dom', 'i18n/files', 'ui/files/session-files', 'core/session', 'core/workspace-stand', 'core/file-changes', 'core/file-names', 'io/layer-diffs'], (
   { h, icon, text }, { t, count }, files, { openInterrupts }, { standOf }, { changesOf, turnStart, treeBefore }, { visible, isJunk }, { layerOf, linesIn },
 ) => {
   /**

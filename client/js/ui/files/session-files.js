@@ -1,7 +1,7 @@
 // The files of the open session: which folder they are in, how it may be used, the routes to them. What the page changes is
 // written into the document, so that the next run finds the files as they are (core/workspace-stand).
 
-yaa.define('ui/files/session-files', ['ui/files/i18n', 'ui/popup', 'core/workspace-stand', 'io/workspace-api'], ({ t }, { toast }, { standOf }, workspaces) => {
+yaa.define('ui/files/session-files', ['i18n/files', 'ui/popup', 'core/workspace-stand', 'io/workspace-api'], ({ t }, { toast }, { standOf }, workspaces) => {
   /** @typedef {import('../types').App} App */
   /** @typedef {import('../types').Entry} Entry */
   const LETTERS = { added: 'A', modified: 'M', deleted: 'D', mode: 'X' }

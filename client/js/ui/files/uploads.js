@@ -1,7 +1,7 @@
 // Files on their way into the workspace: by drop, paste and button, folders too. Each has a bar, can be stopped and tried
 // again; one after the other, so that runs keep their connections.
 
-yaa.define('ui/files/uploads', ['ui/dom', 'ui/files/i18n', 'ui/popup', 'ui/files/file-list', 'ui/files/file-actions', 'core/file-names'], (
+yaa.define('ui/files/uploads', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/files/file-list', 'ui/files/file-actions', 'core/file-names'], (
   { h, iconButton, text, attr }, { t }, { toast }, { size }, { offerUndo }, names,
 ) => {
   /** Files of a folder that are taken in one go. */

@@ -1,7 +1,7 @@
 // The approvals board: what waits for a person in any session of this browser, with the cards of the thread. An answered
 // session goes on in the background.
 
-yaa.define('ui/inspector/approvals-board', ['ui/dom', 'ui/inspector/i18n', 'ui/interrupt-cards', 'core/session'], (dom, { t, moment }, { interruptCard }, { titleOf }) => {
+yaa.define('ui/inspector/approvals-board', ['ui/dom', 'i18n/inspector', 'ui/interrupt-cards', 'core/session'], (dom, { t, moment }, { interruptCard }, { titleOf }) => {
   const { h, list, text, fill, icon } = dom
 
   /** @param {import('../types').CommandContext} context @param {any} calls */

@@ -1,7 +1,7 @@
 // The checks of a session: why it does not run, and its irregularities.
 
 yaa.define('ui/inspector/checks', [
-  'ui/dom', 'ui/inspector/i18n', 'core/session-checks', 'core/session', 'core/usage', 'core/context',
+  'ui/dom', 'i18n/inspector', 'core/session-checks', 'core/session', 'core/usage', 'core/context',
 ], (dom, texts, { checkSession }, sessions, usage, { messageViews }) => {
   const { h, list, text, icon } = dom
   const { t, count, duration, language } = texts

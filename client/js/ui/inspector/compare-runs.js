@@ -1,7 +1,7 @@
 // Two runs side by side: this one and a branch of it or another session. Steps that are the same are one line; where
 // they part, the words that differ are marked.
 
-yaa.define('ui/inspector/compare-runs', ['ui/dom', 'ui/inspector/i18n', 'core/run-diff', 'core/branch-tree', 'core/diff', 'core/usage'], (
+yaa.define('ui/inspector/compare-runs', ['ui/dom', 'i18n/inspector', 'core/run-diff', 'core/branch-tree', 'core/diff', 'core/usage'], (
   dom, texts, runDiff, tree, diff, usage,
 ) => {
   const { h, list, icon, text } = dom

@@ -1,7 +1,7 @@
 // The gauge under the composer: how full the model's window is, by what, and what the run may still use. Measured figures
 // and estimates look different.
 
-yaa.define('ui/inspector/context-gauge', ['ui/dom', 'ui/inspector/i18n', 'core/context', 'core/usage'], (dom, texts, contexts, usage) => {
+yaa.define('ui/inspector/context-gauge', ['ui/dom', 'i18n/inspector', 'core/context', 'core/usage'], (dom, texts, contexts, usage) => {
   const { h, fill, text, attr, uid } = dom
   const { t, count, duration, language } = texts
   const PARTS = ['system', 'tools', 'history', 'results', 'summaries']

@@ -2,7 +2,7 @@
 // to the server only.
 
 yaa.define('ui/inspector/context-view', [
-  'ui/dom', 'ui/inspector/i18n', 'core/context', 'ui/message',
+  'ui/dom', 'i18n/inspector', 'core/context', 'ui/message',
 ], (dom, { t, count }, contexts, { plainText }) => {
   const { h, list, text, attr } = dom
   const MAX_WORDS = 120

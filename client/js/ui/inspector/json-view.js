@@ -1,7 +1,7 @@
 // The session as JSON, opened branch by branch, with a search over names and values. Only open branches are rendered, so a
 // session of megabytes costs nothing until then.
 
-yaa.define('ui/inspector/json-view', ['ui/dom', 'ui/inspector/i18n', 'ui/popup'], (dom, { t }, popup) => {
+yaa.define('ui/inspector/json-view', ['ui/dom', 'i18n/inspector', 'ui/popup'], (dom, { t }, popup) => {
   const { h, list, grow, iconButton, text, attr } = dom
   const FIRST = 200
   const MAX_TEXT = 400

@@ -1,6 +1,6 @@
 // What is large in a request that does not fit: the tools, which can be offered in brief, and messages, each with a link.
 
-yaa.define('ui/inspector/largest-messages', ['ui/dom', 'ui/inspector/i18n', 'ui/message'], ({ h }, { t, count }, { plainText }) => {
+yaa.define('ui/inspector/largest-messages', ['ui/dom', 'i18n/inspector', 'ui/message'], ({ h }, { t, count }, { plainText }) => {
   const MAX_WORDS = 60
   const ROLES = ['user', 'assistant', 'tool', 'system']
 

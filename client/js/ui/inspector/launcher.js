@@ -2,7 +2,7 @@
 // that open the inspector. Loaded once the page can be used.
 
 yaa.define('ui/inspector/launcher', [
-  'ui/dom', 'ui/inspector/i18n', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'ui/inspector/notify-offer', 'ui/inspector/compact-command', 'css/gauge',
+  'ui/dom', 'i18n/inspector', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'ui/inspector/notify-offer', 'ui/inspector/compact-command', 'css/gauge',
 ], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }, { notifyOffer }, compact) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */

@@ -1,6 +1,6 @@
 // Asks whoever waits for a run for the first time whether they may be told when it is over, or asks something.
 
-yaa.define('ui/inspector/notify-offer', ['ui/dom', 'ui/inspector/i18n'], ({ h, icon }, { t }) => {
+yaa.define('ui/inspector/notify-offer', ['ui/dom', 'i18n/inspector'], ({ h, icon }, { t }) => {
   /** After this time a run is waited for. */
   const WAIT_MS = 10_000
 

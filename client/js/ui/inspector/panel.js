@@ -2,7 +2,7 @@
 // when it is first opened and brought up to date only while it is seen.
 
 yaa.define('ui/inspector/panel', [
-  'ui/dom', 'ui/inspector/i18n', 'ui/inspector/time-slider', 'ui/inspector/context-view', 'ui/inspector/waterfall', 'ui/inspector/compare-runs',
+  'ui/dom', 'i18n/inspector', 'ui/inspector/time-slider', 'ui/inspector/context-view', 'ui/inspector/waterfall', 'ui/inspector/compare-runs',
   'ui/inspector/checks', 'ui/inspector/json-view', 'ui/inspector/approvals-board', 'css/inspector',
 ], (
   { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { contextView }, { waterfallView }, { compareView }, { checksView }, { jsonView },

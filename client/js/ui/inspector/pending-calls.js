@@ -1,7 +1,7 @@
 // Counts what waits for a person in all sessions of this browser, in the title and as a notification where the browser
 // allows one, which also tells of an answer.
 
-yaa.define('ui/inspector/pending-calls', ['ui/inspector/i18n', 'core/session'], ({ t }, sessions) => {
+yaa.define('ui/inspector/pending-calls', ['i18n/inspector', 'core/session'], ({ t }, sessions) => {
   const FLASH_MS = 1000
 
   /**

@@ -2,7 +2,7 @@
 // of the page knows that it looks at the past. A run that this browser saw is played as it came; the rest from events
 // that lead to the same document.
 
-yaa.define('ui/inspector/time-slider', ['ui/dom', 'ui/inspector/i18n', 'ui/popup', 'core/replay', 'core/message-edits', 'core/event-recording', 'io/event-log'], (
+yaa.define('ui/inspector/time-slider', ['ui/dom', 'i18n/inspector', 'ui/popup', 'core/replay', 'core/message-edits', 'core/event-recording', 'io/event-log'], (
   dom, texts, { toast, say }, { replay, sessionAfter }, edits, recordings, eventLog,
 ) => {
   const { h, iconButton, text, attr, fill, icon } = dom

@@ -2,7 +2,7 @@
 // drawn apart and, where it is long, folded, so that the rest can be read.
 
 yaa.define('ui/inspector/waterfall', [
-  'ui/dom', 'ui/inspector/i18n', 'core/timeline', 'core/usage',
+  'ui/dom', 'i18n/inspector', 'core/timeline', 'core/usage',
 ], (dom, texts, { timeline, axis }, usage) => {
   const { h, fill, list, text, attr } = dom
   const { t, count, duration, language } = texts

@@ -1,6 +1,6 @@
 // Agents in the owner's folder: read, written, copied, tried, deleted. What has no field is edited as JSON beside them.
 
-yaa.define('ui/server/agents', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'i18n/settings'], (
+yaa.define('ui/server/agents', ['ui/dom', 'i18n/server', 'ui/form', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'i18n/settings'], (
   { h, text }, { t }, { jsonField }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart, problemLine, attempt }, { offersOf }, { isObject },
 ) => {
   const OWN = ['description', 'systemPrompt', 'tools', 'provider', 'model']

@@ -2,7 +2,7 @@
 // demo. The key goes to the server and nowhere else; the field is emptied when it is kept.
 
 yaa.define('ui/server/connect', [
-  'ui/dom', 'ui/server/i18n', 'ui/popup', 'ui/dialog', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'ui/server/folders',
+  'ui/dom', 'i18n/server', 'ui/popup', 'ui/dialog', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'ui/server/folders',
 ], ({ h, icon, fill, text, hide }, { t }, { toast }, { openDialog }, { textField, choiceField, busy, problemLine, attempt }, { trialView, factsOf }, { vendorsOf, freeName }, { folderForm }) => {
   /** Pages of vendors on which keys are made. */
   const MOST_LINKS = 9

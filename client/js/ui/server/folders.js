@@ -1,6 +1,6 @@
 // Folders of the server's machine that a session may work in.
 
-yaa.define('ui/server/folders', ['ui/dom', 'ui/server/i18n', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], (
+yaa.define('ui/server/folders', ['ui/dom', 'i18n/server', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], (
   { h, icon, fill }, { t }, { openDialog }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
 ) => {
   const MODES = ['read', 'write', 'overlay']

@@ -1,6 +1,6 @@
 // API keys for other people: each is made once and shown once, with the link that signs a browser in, also as a QR code.
 
-yaa.define('ui/server/keys', ['ui/dom', 'ui/server/i18n', 'ui/server/parts', 'ui/qr-picture', 'core/server-settings', 'ui/device-link'], (
+yaa.define('ui/server/keys', ['ui/dom', 'i18n/server', 'ui/server/parts', 'ui/qr-picture', 'core/server-settings', 'ui/device-link'], (
   { h, text }, { t }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField, linkParts }, { numberOf }, { monthlyUsage },
 ) => {
   /** Limits that are asked for by most; the others are written into the file. */

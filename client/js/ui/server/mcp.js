@@ -1,6 +1,6 @@
 // MCP servers: an entry is pasted as another program has it, tried, and kept with the tools that it has shown.
 
-yaa.define('ui/server/mcp', ['ui/dom', 'ui/server/i18n', 'ui/form', 'ui/mcp-sign-in', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
+yaa.define('ui/server/mcp', ['ui/dom', 'i18n/server', 'ui/form', 'ui/mcp-sign-in', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
   { h, text, attr }, { t }, { jsonField }, { signInsPart }, { textField, formOf, row, badge, attempt, confirm, small, listPart }, trials, { mcpEntries, freeName, NAME },
 ) => {
   const PATH = ['server', 'mcpServers']

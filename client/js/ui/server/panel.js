@@ -1,7 +1,7 @@
 // The parts of the settings that are the server's, for its owner alone: each is made when it is first opened.
 
 yaa.define('ui/server/panel', [
-  'ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/server/store', 'ui/server/parts', 'ui/server/state', 'ui/server/providers', 'ui/server/folders', 'ui/server/mcp', 'ui/server/skills', 'ui/server/agents', 'ui/server/keys', 'css/config-form',
+  'ui/dom', 'i18n/server', 'ui/commands', 'ui/server/store', 'ui/server/parts', 'ui/server/state', 'ui/server/providers', 'ui/server/folders', 'ui/server/mcp', 'ui/server/skills', 'ui/server/agents', 'ui/server/keys', 'css/config-form',
 ], ({ h, icon }, { t }, { context }, { storeOf }, { problemLine, attempt }, { notices, sandboxPart, runsPart }, providers, folders, mcp, skills, agents, keys) => {
   /** Of all parts: one that changes something changes it for the others. @type {any} */ let store = null
 

@@ -1,6 +1,6 @@
 // Skills of the server: which are offered to sessions that say nothing else, and what is wrong with them.
 
-yaa.define('ui/server/skills', ['ui/dom', 'ui/server/i18n', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], ({ h }, { t }, commands, { button }, { row, badge, problemLine, attempt }) => {
+yaa.define('ui/server/skills', ['ui/dom', 'i18n/server', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], ({ h }, { t }, commands, { button }, { row, badge, problemLine, attempt }) => {
   const PATH = ['session', 'config', 'yaa', 'skills_off']
   /** Instead of names: none is offered. */
   const ALL = '*'

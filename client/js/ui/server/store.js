@@ -1,7 +1,7 @@
 // The settings of the server as the open page knows them: read once, changed by what the forms say, read again when
 // another has changed them meanwhile.
 
-yaa.define('ui/server/store', ['io/server-settings', 'ui/server/i18n', 'core/server-settings'], ({ open }, { t }, { holds }) => {
+yaa.define('ui/server/store', ['io/server-settings', 'i18n/server', 'core/server-settings'], ({ open }, { t }, { holds }) => {
   /** @param {import('../types').App} app */
   function storeOf(app) {
     const routes = open(() => app.server.api())

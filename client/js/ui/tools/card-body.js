@@ -2,7 +2,7 @@
 // no picture of its own shows its arguments and its result as they are, and every other can, by its menu.
 
 yaa.define('ui/tools/card-body', [
-  'ui/dom', 'ui/tools/i18n', 'ui/interrupt-cards', 'core/tool-call-kind', 'ui/tools/parts', 'ui/tools/shell', 'ui/tools/diff', 'ui/tools/lists', 'ui/tools/file',
+  'ui/dom', 'i18n/tools', 'ui/interrupt-cards', 'core/tool-call-kind', 'ui/tools/parts', 'ui/tools/shell', 'ui/tools/diff', 'ui/tools/lists', 'ui/tools/file',
   'css/tools',
 ], (dom, { t }, cards, toolCalls, parts, { shellView }, { diffView }, lists, files) => {
   const { h, fill } = dom

@@ -1,7 +1,7 @@
 // A file that was written or edited, as lines that went and lines that came. Signs and `ins`/`del` say what colours say.
 
 yaa.define('ui/tools/diff', [
-  'ui/dom', 'ui/tools/i18n', 'core/diff', 'core/tool-call-kind', 'ui/tools/parts', 'ui/interrupt-cards',
+  'ui/dom', 'i18n/tools', 'core/diff', 'core/tool-call-kind', 'ui/tools/parts', 'ui/interrupt-cards',
 ], (dom, { t, count }, diff, toolCalls, parts, { escapeControls }) => {
   const { h, fill, text } = dom
   const { part, longList, size } = parts

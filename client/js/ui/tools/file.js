@@ -1,6 +1,6 @@
 // A text: a file with its line numbers, a fetched page with its address.
 
-yaa.define('ui/tools/file', ['ui/dom', 'ui/tools/i18n', 'ui/code-block', 'core/tool-call-kind', 'core/highlight', 'core/safe-urls', 'ui/tools/parts'], (
+yaa.define('ui/tools/file', ['ui/dom', 'i18n/tools', 'ui/code-block', 'core/tool-call-kind', 'core/highlight', 'core/safe-urls', 'ui/tools/parts'], (
   dom, { t, count }, { codeBlock }, toolCalls, highlight, safeUrls, { part, notice },
 ) => {
   const { h, fill, text } = dom

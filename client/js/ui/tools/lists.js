@@ -1,6 +1,6 @@
 // What was found or listed: lines by file, a tree of files, rows of a table.
 
-yaa.define('ui/tools/lists', ['ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'core/safe-urls', 'ui/tools/parts'], (dom, { t, count }, toolCalls, safeUrls, parts) => {
+yaa.define('ui/tools/lists', ['ui/dom', 'i18n/tools', 'core/tool-call-kind', 'core/safe-urls', 'ui/tools/parts'], (dom, { t, count }, toolCalls, safeUrls, parts) => {
   const { h, fill, text, icon } = dom
   const { part, notice, longList, size } = parts
 

@@ -1,7 +1,7 @@
 // What the pictures of tool calls are made of: a headed part, a notice, a name with a value, a list that shows its
 // beginning first.
 
-yaa.define('ui/tools/parts', ['ui/dom', 'ui/tools/i18n', 'ui/popup', 'ui/code-block', 'core/ansi', 'css/ansi'], (dom, { t, count }, popup, { codeBlock }, { parseAnsi }) => {
+yaa.define('ui/tools/parts', ['ui/dom', 'i18n/tools', 'ui/popup', 'ui/code-block', 'core/ansi', 'css/ansi'], (dom, { t, count }, popup, { codeBlock }, { parseAnsi }) => {
   const { h, icon, iconButton, fill, text } = dom
   /** Rows of a long list that are made at first. */
   const FIRST_ROWS = 300

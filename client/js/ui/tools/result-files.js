@@ -2,7 +2,7 @@
 // The document only names them; the bytes are on the server that made them, until somebody wants them.
 
 yaa.define('ui/tools/result-files', [
-  'ui/dom', 'ui/tools/i18n', 'io/download', 'ui/tools/parts', 'ui/interrupt-cards', 'css/tools',
+  'ui/dom', 'i18n/tools', 'io/download', 'ui/tools/parts', 'ui/interrupt-cards', 'css/tools',
 ], (dom, { t }, download, parts, { escapeControls }) => {
   const { h, icon, list, text, attr, fill } = dom
   const { size } = parts

@@ -2,7 +2,7 @@
 // sounds, and files by their name. All of it is in the document, so it is shown without a server, in a saved page too.
 
 yaa.define('ui/tools/result-media', [
-  'ui/dom', 'ui/tools/i18n', 'io/download', 'ui/tools/parts', 'core/safe-urls', 'ui/interrupt-cards', 'css/tools',
+  'ui/dom', 'i18n/tools', 'io/download', 'ui/tools/parts', 'core/safe-urls', 'ui/interrupt-cards', 'css/tools',
 ], ({ h, icon, list }, { t, count }, download, { size }, safeUrls, { escapeControls }) => {
   /** As many as a result may have; anybody may have written the document. */
   const MOST = 8

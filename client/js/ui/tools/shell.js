@@ -2,7 +2,7 @@
 // them apart; what was left out of the middle is said where it is missing.
 
 yaa.define('ui/tools/shell', [
-  'ui/dom', 'ui/tools/i18n', 'core/tool-call-kind', 'ui/tools/parts',
+  'ui/dom', 'i18n/tools', 'core/tool-call-kind', 'ui/tools/parts',
 ], (dom, { t, count }, toolCalls, { textPart, notice }) => {
   const { h, fill } = dom
 

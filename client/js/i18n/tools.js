@@ -1,7 +1,7 @@
-// English texts of the pictures of tool calls; loaded with them.
+// Texts of the pictures of tool calls, in both languages; loaded with them.
 
-yaa.define('i18n/tools-en', [], () => {
-  return {
+yaa.define('i18n/tools', ['ui/i18n'], (texts) => {
+  const en = {
     'tool.arguments': 'Arguments',
     'tool.editedArguments': 'Arguments (edited by you)',
     'tool.output': 'Output',
@@ -85,4 +85,90 @@ yaa.define('i18n/tools-en', [], () => {
     'unit.kb': '{n} KB',
     'unit.mb': '{n} MB',
   }
+  const zh = {
+    'tool.arguments': '参数',
+    'tool.editedArguments': '参数（你修改过）',
+    'tool.output': '输出',
+    'tool.error': '错误',
+    'tool.log': '日志',
+    'tool.noOutput': '没有返回内容',
+    'tool.copy': '复制',
+    'tool.more': '再显示 {n} 行',
+    'tool.asJson': '显示 JSON',
+    'tool.asPicture': '显示视图',
+    'tool.wereEdited': '运行之前，你修改过参数。',
+    'tool.repairs': '参数的自动修正',
+
+    'shell.command': '命令',
+    'shell.code': 'Python 代码',
+    'shell.stderr': '标准错误',
+    'shell.exit': '退出码 {code}',
+    'shell.signal': '被信号 {n} 终止',
+    'shell.leftOut': '输出中有 {n} {unit, select, bytes {字节} other {个字符}}没有保留，只留下开头和结尾。',
+    'shell.rest': '输出的结尾',
+
+    'diff.label': '{path} 的改动',
+    'diff.count': '新增 {added} 行，删除 {removed} 行',
+    'diff.created': '新文件',
+    'diff.replaced': '替换了整个文件',
+    'diff.places': '{n} 处',
+    'diff.none': '没有任何一行改动。',
+    'diff.unended': ' 末尾没有换行',
+    'diff.gap': '{n} 行未改动',
+
+    'search.title': '搜索结果',
+    'found.count': '{n} 处匹配，搜索了 {files} 个文件',
+    'search.none': '没有找到。',
+    'search.incomplete': '可能还有更多：搜索到达上限后停止。',
+    'search.passedOver': '因过大或不是文本而跳过：{n}。',
+    'results.title': '网上找到的内容',
+    'results.count': '{n} 个网页',
+    'results.notAsked': '无法询问：{names}。',
+    'tree.title': '文件',
+    'tree.count': '{n} 项',
+    'tree.none': '文件夹是空的。',
+    'tree.incomplete': '列表到此为止，文件夹里还有更多。',
+    'table.title': '表格',
+    'table.count': '{n} 行',
+    'file.lines': '第 {from}–{to} 行，共 {all} 行',
+    'page.text': '网页文本',
+    'page.chars': '{n} 个字符',
+    'page.more': '网页从第 {n} 个字符处继续。',
+
+    'shown.title': '模型看到的内容',
+    'shown.made': '模型生成的内容',
+    'shown.pixels': '{width} × {height} 像素',
+    'shown.enlarge': '放大或缩小 {name}',
+    'shown.missing': '不在此会话中',
+    'attached.title': '附件',
+    'attached.save': '保存',
+    'attached.unnamed': '附件',
+    'attached.saveFile': '保存 {name}',
+    'attached.show': '显示',
+    'attached.hide': '收起',
+    'attached.open': '打开网页',
+    'attached.openFile': '打开网页 {name}',
+    'attached.changed': '{size}，之后有改动',
+    'attached.gone': '不在这台服务器上。文件留在生成它的服务器上。',
+    'attached.failed': '无法取回：{detail}',
+    'attached.part': '只显示开头 {size}。保存文件可阅读全部内容。',
+    'attached.empty': '文件是空的',
+    'attached.broken': '浏览器无法显示这张图片',
+
+    'breach.text': '到达上限后被停止。{name}（{limit}）：允许 {allowed}，实际 {observed}。',
+    'breach.wall_s': '时间（秒）',
+    'breach.cpu_s': '处理器时间（秒）',
+    'breach.memory_mb': '内存（MB）',
+    'breach.file_mb': '单个文件大小（MB）',
+    'breach.disk_mb': '磁盘空间（MB）',
+    'breach.output_kb': '输出（KB）',
+    'breach.processes': '进程数',
+    'breach.open_files': '打开的文件数',
+
+    'unit.bytes': '{n} B',
+    'unit.kb': '{n} KB',
+    'unit.mb': '{n} MB',
+  }
+  texts.extend({ en, zh })
+  return texts
 })
