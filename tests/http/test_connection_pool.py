@@ -19,6 +19,8 @@ from server.lib.http.connection_pool import (
 )
 from server.lib.http.parser import CHUNKED, MessageLimits
 
+from ..tooling import patience
+
 
 class Transport(asyncio.Transport):
     """A socket that remembers what was done to it."""
@@ -79,7 +81,7 @@ class Idle(unittest.IsolatedAsyncioTestCase):
         pool = ConnectionPool(8, 0)
         connection, side = connect()
         pool.put("a", connection)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience.seconds(5)):
             while not side.aborted:
                 await asyncio.sleep(0)
         self.assertIsNone(pool.take("a"))
@@ -89,15 +91,15 @@ class Idle(unittest.IsolatedAsyncioTestCase):
         pool = ConnectionPool(8, 0.05)
         made = [connect() for _ in range(4)]
         first, taken, second, third = (connection for connection, _ in made)
+        until = first.loop.time() + 0.05  # at the earliest
         pool.put("a", first)
         pool.put("b", taken)
         self.assertIs(pool.take("b"), taken)
-        until = first.loop.time() + 0.05
         while first.loop.time() < until - 0.01:
             await asyncio.sleep(0)
         pool.put("a", second)
         pool.put("b", third)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience.seconds(5)):
             while not made[0][1].aborted:
                 await asyncio.sleep(0)
             self.assertGreaterEqual(first.loop.time(), until)
@@ -198,7 +200,7 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
         """The limit of the phase, told apart from the limit of the whole."""
         for limits, says in (({"first_byte": 0.0}, "sent no answer"), ({"total": 0.0}, "not done")):
             exchange, _, side, _ = self.start(**limits)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(patience.seconds(5)):
                 await exchange.wait()
             self.assertIn(says, str(exchange.error))
             self.assertTrue(side.aborted)
@@ -206,7 +208,7 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
     async def test_silence_in_the_middle_is_shorter_than_before_the_first_byte(self) -> None:
         exchange, connection, side, _ = self.start(first_byte=60.0, idle=0.05)
         connection.data_received(self.HEAD + b"1\r\nx\r\n")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience.seconds(5)):
             while not exchange.error:
                 await exchange.wait()
         self.assertIn("went silent for 0.05 s", str(exchange.error))
