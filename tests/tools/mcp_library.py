@@ -78,8 +78,8 @@ def note(text: str) -> None:
 def send(message: Any) -> None:
     data = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
     step = 1 if "slow" in MANNERS else len(data)
-    for start in range(0, len(data), step):
-        os.write(1, data[start : start + step])
+    while data:
+        data = data[os.write(1, data[:step]) :]  # less is written where a signal interrupts it
 
 
 def announce(method: str, **params: Any) -> None:

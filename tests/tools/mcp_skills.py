@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,4 +77,4 @@ for line in sys.stdin.buffer:
         told["error"] = {"code": -32601 if "/get" not in method else -32602, "message": "unknown"}
     else:
         told["result"] = {"resultType": "complete", **result}
-    os.write(1, json.dumps(told).encode() + b"\n")
+    print(json.dumps(told), flush=True)

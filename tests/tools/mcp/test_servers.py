@@ -118,7 +118,7 @@ class Listed(Case):
             with self.subTest(manners):
                 self.notes.unlink(missing_ok=True)
                 slow = {"silent", "late"} & {*manners}
-                wait = {"probe_timeout": 0.3} if slow else {}
+                wait = {"probe_timeout": 0.3 if slow else SOON_S}
                 toolbox = await self.toolbox(s=self.entry(*manners, **wait))
                 self.assertEqual(
                     [name.removeprefix("mcp__s__") for name in self.names(toolbox)],
@@ -232,9 +232,11 @@ class Called(Case):
         self.assertIn("2/2 step", live[1])
 
     async def test_a_slow_call_ends_at_its_limit_and_the_server_hears_of_it(self) -> None:
-        toolbox = await self.toolbox(s=self.entry("modern", timeout=0.2))
-        self.session["config"]["limits"]["tool"]["wall_s"] = 0.2
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        limits = self.session["config"]["limits"]["tool"]
+        limits["wall_s"], usual = 0.2, limits["wall_s"]
         envelope, content, _ = await self.call(toolbox, "mcp__s__slow")
+        limits["wall_s"] = usual
         self.assertEqual(envelope["status"], "timeout")
         self.assertEqual(envelope["error"]["details"]["limit"], "wall_s")
         await eventually(lambda: "got notifications/cancelled" in self.noted())
@@ -242,11 +244,12 @@ class Called(Case):
         self.assertTrue(content.startswith("still by "), content)
 
     async def test_a_timeout_is_the_longest_silence_and_progress_prolongs_it(self) -> None:
-        toolbox = await self.toolbox(s=self.entry("modern", timeout=1))
+        silence_s = round(seconds(1))
+        toolbox = await self.toolbox(s=self.entry("modern", timeout=silence_s))
         self.assertEqual(self.session["config"]["limits"]["tool"]["wall_s"], 300)
         envelope, content, _ = await self.call(toolbox, "mcp__s__slow")
         self.assertEqual(envelope["status"], "timeout")
-        self.assertIn("was silent for 1 s, the `timeout` of its entry", content)
+        self.assertIn(f"was silent for {silence_s} s, the `timeout` of its entry", content)
         await eventually(lambda: "got notifications/cancelled" in self.noted())
         _, content, live = await self.call(toolbox, "mcp__s__progress", text="steady")
         self.assertEqual((content, len(live)), ("both steps", 15))
