@@ -23,6 +23,8 @@ from server.lib.http.parser import (
 )
 from server.session.kept_sessions import KeptSession
 
+from ..tooling import patience
+
 
 def request(
     method: str, target: str, headers: Mapping[str, str] | None = None, query: str = ""
@@ -223,7 +225,7 @@ def run_async(main: Coroutine[Any, Any, None]) -> None:
     """Like asyncio.run with a deadline: a test that waits for ever is a test that failed."""
 
     async def bounded() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience.seconds(20)):
             await main
 
     asyncio.run(bounded())

@@ -22,14 +22,17 @@ from server.lib.http.parser import (
     parse_response,
 )
 
-PATIENCE = 10.0  # s before a test that waits for something gives up
+from ..tooling import patience
+
+PATIENCE = patience.seconds(10)  # before a test that waits for something gives up
+QUICK_S = patience.seconds(0.2)
 QUICK = ServerLimits(
-    head_timeout_s=0.2,
-    body_grace_s=0.2,
-    idle_timeout_s=0.2,
-    write_timeout_s=0.2,
-    linger_idle_s=0.2,
-    linger_s=0.5,
+    head_timeout_s=QUICK_S,
+    body_grace_s=QUICK_S,
+    idle_timeout_s=QUICK_S,
+    write_timeout_s=QUICK_S,
+    linger_idle_s=QUICK_S,
+    linger_s=2.5 * QUICK_S,
     body=6_000_000,
 )
 CALM = ServerLimits(body=6_000_000)

@@ -712,7 +712,7 @@ class Secure(Case):
             await server.asked.wait()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(patience.seconds(10)):
                 await gone.wait()
 
     async def test_through_a_tunnel(self) -> None:

@@ -218,7 +218,7 @@ class Bodies(unittest.IsolatedAsyncioTestCase):
 class Deadlines(unittest.IsolatedAsyncioTestCase):
     async def test_heads(self) -> None:
         """A head has one deadline however often a byte comes, and others are not held up by it."""
-        limits = ServerLimits(head_timeout_s=0.5)
+        limits = ServerLimits(head_timeout_s=patience.seconds(0.5))
         async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
             slow = []
             for _ in range(200):
@@ -350,12 +350,13 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             self.assertLess(taken, 40_000_000)
 
     async def test_without_a_rate_only_a_pause_ends_a_body(self) -> None:
-        limits = ServerLimits(body_grace_s=0.2, body_min_rate=0)
+        grace_s = patience.seconds(0.4)
+        limits = ServerLimits(body_grace_s=grace_s, body_min_rate=0)
         async with serving(limits=limits) as server, connected(server) as client:
             await client.send(request("POST", "/", "Content-Length: 40"))
-            for _ in range(40):  # four times the grace
+            for _ in range(40):  # twice the grace
                 await client.send(b"x")
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(grace_s / 20)
             self.assertEqual((await client.answer())[1], b"x" * 40)
             response, _ = await client.ask(request("POST", "/", "Content-Length: 2") + b"x")
             self.assertEqual(response.status, 408)
@@ -465,7 +466,7 @@ class Leaving(unittest.IsolatedAsyncioTestCase):
     async def test_handler_is_cancelled_within_a_second(self) -> None:
         for how in ("close", "reset", "half", "silent", "unread", "unread later"):
             with self.subTest(how):
-                self.assertLess(await self.leave(how), 1.0)
+                self.assertLess(await self.leave(how), patience.seconds(1))
 
     async def test_inside_a_body(self) -> None:
         failed: asyncio.Queue[Exception] = asyncio.Queue()

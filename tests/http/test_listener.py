@@ -19,7 +19,7 @@ from server.lib.http.listener import BaseServer, bind
 from server.lib.http.parser import ProtocolError
 
 from ..tooling import patience
-from .live import CALM, Client, connected, echo, get, post, request, serving, soon
+from .live import CALM, PATIENCE, Client, connected, echo, get, post, request, serving, soon
 
 
 class Border(unittest.IsolatedAsyncioTestCase):
@@ -215,34 +215,26 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
 
     async def test_the_longest_idle_gives_way(self) -> None:
         """Also one that has never sent a whole head. None that is in a request."""
-        started, release = asyncio.Event(), asyncio.Event()
-
-        async def handle(exchange: Exchange) -> None:
-            if exchange.request.path == "/slow":
-                started.set()
-                await release.wait()
-            await echo(exchange)
-
+        slow = Slow()
         async with (
-            serving(handle, ServerLimits(max_connections=4)) as server,
+            serving(slow.handle, ServerLimits(max_connections=4)) as server,
             contextlib.AsyncExitStack() as stack,
         ):
             busy, idle, half, silent = [
                 await stack.enter_async_context(connected(server)) for _ in range(4)
             ]
-            await busy.send(get("/slow"))
-            await soon(started.wait())
+            await slow.hold([busy])
             await half.send(b"GET / HTTP/1.1\r\nHost: ")
             self.assertEqual((await idle.ask(get()))[0].status, 200)
             with self.assertLogs("yaa.listener") as said:
                 for gone in (half, silent, idle):
                     new = await stack.enter_async_context(connected(server))
-                    await new.send(get("/slow"))
+                    await slow.hold([new])  # until then it may give way, too
                     self.assertTrue(await gone.closed())
                 late = await stack.enter_async_context(connected(server))
                 self.assertEqual((await late.ask(get()))[0].status, 503)
             self.assertEqual(len(said.output), 1, said.output)
-            release.set()
+            slow.release.set()
             for client in (busy, new):
                 self.assertEqual((await client.answer())[1], b"GET /slow")
 
@@ -368,6 +360,9 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
                 with self.assertLogs("yaa.listener") as complaints, few_descriptors():
                     waiting.setblocking(False)
                     waiting.connect_ex(("127.0.0.1", server.port))
+                    async with asyncio.timeout(PATIENCE):
+                        while not complaints.records:  # the system has not told of it yet
+                            await asyncio.sleep(0)
                     for _ in range(1000):
                         await asyncio.sleep(0)
                 self.assertEqual(
@@ -487,7 +482,7 @@ class Ending(unittest.IsolatedAsyncioTestCase):
                 client.reset()
             while server._connections:
                 await asyncio.sleep(0)
-            await server.close(1)
+            await server.close(PATIENCE)
             self.assertTrue(ordered.is_set())
 
     async def test_closing_twice_and_unused(self) -> None:

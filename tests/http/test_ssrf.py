@@ -14,10 +14,12 @@ from server.lib.http.client import Client, ClientError, Timeouts, is_public, res
 from server.tools.decorators import ToolError
 from server.tools.fetch import fetch
 
+from ..tooling import patience
+
 TABLE: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "vectors" / "ssrf.json").read_text("utf-8")
 )
-QUICK = Timeouts(connect=0.3, total=2)
+QUICK = Timeouts(connect=patience.seconds(0.3), total=patience.seconds(2))
 
 
 class Addresses(unittest.TestCase):

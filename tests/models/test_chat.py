@@ -736,7 +736,7 @@ class Cancelling(Case):
                 task.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await task
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(patience.seconds(10)):
                     await gone.wait()
 
     async def test_closing_the_generator(self) -> None:
@@ -750,7 +750,7 @@ class Cancelling(Case):
         async with serving(script) as server:
             async with aclosing(self.api(server).stream(ASK, [], options())) as stream:
                 await anext(stream)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(patience.seconds(10)):
                 await gone.wait()
 
     async def test_waiting_for_the_next_attempt_can_be_cancelled(self) -> None:
@@ -759,7 +759,7 @@ class Cancelling(Case):
             task = asyncio.create_task(self.collect(api, retry_times=3, retry_delay=60))
             await server.asked.wait()
             task.cancel()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(patience.seconds(10)):
                 with self.assertRaises(asyncio.CancelledError):
                     await task
 

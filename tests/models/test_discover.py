@@ -142,7 +142,7 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
 
         async with serving(script) as server:
             where = {name: server.url for name in LOCAL}
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(patience.seconds(5)):
                 await discover({}, self.client, {}, where)
         self.assertGreaterEqual(len(server.requests), len(LOCAL))
 

@@ -7,9 +7,10 @@ import socket
 import unittest
 from urllib.parse import urlsplit
 
+from . import patience
 from .relay import Relay
 
-PATIENCE_S = 10
+PATIENCE_S = patience.seconds(10)
 
 
 def reach(relay: Relay) -> socket.socket:

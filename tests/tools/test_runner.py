@@ -38,7 +38,7 @@ LIMITS: dict[str, float] = {
 SHELL = ("module", "server.tools.builtin.shell", "shell")
 PYTHON = ("module", "server.tools.builtin.shell", "python")
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 10
+WAIT_S = patience.seconds(10)
 
 
 def alive(pid: int) -> bool:

@@ -16,6 +16,7 @@ from server.tools.mcp.servers import McpServers
 from server.tools.runner import Outcome
 
 from ...fakes import call_server
+from ...tooling import patience
 
 LIMITS = {"wall_s": 10.0, "output_kb": 64.0}
 Json = dict[str, Any]
@@ -221,7 +222,7 @@ class Modern(Case):
     async def test_a_slow_answer_ends_at_the_limit_by_closing_the_stream(self) -> None:
         found, peer = await self.call(lambda m: None, wall_s=0.2)
         self.assertEqual(found[-1].status, "timeout")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience.seconds(10)):
             await peer.left.wait()
 
     async def test_a_question(self) -> None:
@@ -246,7 +247,7 @@ class Modern(Case):
                 found = await call_server(servers, tools[0], {}, None, limits)
                 assert isinstance(found[-1], Outcome)
                 self.assertIn(found[-1].status, ("timeout", "error"))
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(patience.seconds(10)):
                     await endless.left.wait()
 
     async def test_nothing_of_ours_goes_to_another_host(self) -> None:
