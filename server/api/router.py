@@ -34,7 +34,7 @@ CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only i
 ALLOW_HEADERS = ", ".join(
     (
         *("accept", "authorization", "content-encoding", "content-range", "content-type"),
-        *("idempotency-key", "if-none-match", "if-range", "range"),
+        *("idempotency-key", "if-match", "if-none-match", "if-range", "range"),
         *("last-event-id", "openai-beta", "openai-organization", "openai-project", "yaa-api-key"),
         *("baggage", "traceparent", "tracestate"),
         *(

@@ -81,7 +81,7 @@ def read(file: Path) -> Session:
         data = file.read_bytes()
     except OSError as error:
         raise Problem("bad_request", f"{file}: {error.strerror}") from None
-    return parse_session(data, str(file), _journal(file))
+    return parse_session(data, str(file), journal_of(file))
 
 
 def parse_session(data: bytes, name: str, journal: Path | None = None) -> Session:
@@ -105,11 +105,13 @@ def parse_session(data: bytes, name: str, journal: Path | None = None) -> Sessio
     return session
 
 
-def _journal(file: Path) -> Path:
+def journal_of(file: Path) -> Path:
+    """Return the path of a file's journal."""
     return file.with_name(f".{file.name}.journal")
 
 
-def _base(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
+    """Return the digest of a file by which its journal names it."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -120,7 +122,7 @@ def _journal_events(journal: Path, data: bytes) -> Iterator[Event]:
     except OSError:
         return
     with suppress(JSONError):
-        if loads(head) != {"base": _base(data)}:
+        if loads(head) != {"base": digest_of(data)}:
             return
         for line in lines:
             event: Any = loads(line)
@@ -138,7 +140,7 @@ class LockedSession:
     def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.file, self.failed = file, ""
         self._clock = clock
-        self._journal: BinaryIO = _lock_journal(_journal(file))
+        self._journal: BinaryIO = _lock_journal(journal_of(file))
         self._cost = self._saved_at = 0.0
         self._written = False  # this object has written the file; the journal needs that
 
@@ -153,26 +155,41 @@ class LockedSession:
     def save(self, session: Session) -> None:
         """Write the whole file and begin a new journal. Sets `failed`."""
         began = self._clock()
-        data = as_text(session)
         try:
-            write_whole(self.file, data)
-            self._journal.seek(0)
-            self._journal.truncate()
-            self._journal.write(dumps({"base": _base(data)}).encode() + b"\n")
-            self._journal.flush()
+            self.replace(as_text(session))
             self.failed, self._written = "", True
         except OSError as error:
             self.failed = error.strerror or str(error)
         self._saved_at = self._clock()
         self._cost = self._saved_at - began
 
+    def replace(self, data: bytes) -> None:
+        """Write the file, then begin its journal. Raises OSError."""
+        write_whole(self.file, data)
+        self.begin_journal(dumps({"base": digest_of(data)}).encode() + b"\n")
+
+    def begin_journal(self, head: bytes) -> None:
+        """Replace the content of the journal. Raises OSError."""
+        self._journal.seek(0)
+        self._journal.truncate()
+        self._journal.write(head)
+        self._journal.flush()
+
     def save_event(self, event: Event, session: Session) -> None:
         """Save an event that was just folded into the session, before returning. Sets `failed`."""
+        if self.needs_save(event):
+            self.save(session)
+        else:
+            self.append(event)
+
+    def needs_save(self, event: Event) -> bool:
+        """Return whether the whole file is written after this event."""
         whole = event["type"] not in DELTAS  # the fold gathers deltas: the session lacks the last
         due = self._clock() >= self._saved_at + SHARE * self._cost
-        if whole and (due or self.failed or not self._written):
-            self.save(session)
-            return
+        return whole and bool(due or self.failed or not self._written)
+
+    def append(self, event: Event) -> None:
+        """Add a line to the journal. Sets `failed`."""
         try:
             self._journal.write(dumps(event).encode("utf-8", "replace") + b"\n")
             self._journal.flush()
@@ -185,7 +202,7 @@ class LockedSession:
             return
         with suppress(OSError):
             if not self.failed and (self._written or not os.fstat(self._journal.fileno()).st_size):
-                _journal(self.file).unlink()
+                journal_of(self.file).unlink()
         with suppress(OSError):
             self._journal.close()
 

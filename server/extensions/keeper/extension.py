@@ -1,7 +1,22 @@
-"""Kept sessions. Nothing acts yet: schedules can be read."""
+"""Kept sessions, for work that goes on when nobody looks: a folder of them, and what runs them."""
 
 from __future__ import annotations
 
-from ..declaration import Extension
+from ...lib.json_schema.field_types import number
+from ..declaration import ConfigKey, Extension
 
-EXTENSION = Extension()
+_COUNT = number("a whole number, 1 or more", least=1, whole=True)
+
+EXTENSION = Extension(
+    config_keys={
+        "server.keeper.sessions": ConfigKey(20_000, _COUNT),
+        "server.keeper.total_mb": ConfigKey(8_192, _COUNT),
+        "server.keeper.session_mb": ConfigKey(32, _COUNT),
+    },
+    errors={
+        "kept_conflict": (409, "The kept session was changed meanwhile"),
+        "kept_unusable": (422, "The file is no session that can be kept"),
+        "keeper_full": (507, "No more sessions can be kept"),
+    },
+    parts="parts:KeeperParts",
+)

@@ -1,0 +1,314 @@
+"""The kept sessions of one person: a folder with a file for each, and an index of what lists show.
+
+The index is a cache, which may be deleted: a row counts only for the file that has its stamp. It is
+read when somebody asks for the list, and what changed is added at its end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from ...cli.session_files import LONGEST_NAME, SUFFIX, JsonSession, as_text, digest_of
+from ...errors import Problem, disk_problem
+from ...json_types import Json, Session
+from ...lib.strict_json import JSONError, dumps, loads
+from .kept_file import (
+    DIGEST,
+    ORIGIN,
+    KeptFile,
+    Stamp,
+    StoredSession,
+    Unusable,
+    as_branch,
+    check_kind,
+    read_stored,
+    stamp_of,
+)
+
+FOLDER = "keeper"  # in the home folder
+HOME_OWNER = "@home"  # the folder of the owner ""; other names have no @
+INDEX = ".index"
+MOST_ROWS = 4  # times as many rows as sessions: then the index is written anew
+TITLE = 200  # characters
+_BRANCH = re.compile(r"-\d+\Z")
+
+
+class Room(NamedTuple):
+    """How much a person may keep: sessions, bytes of all, bytes of one."""
+
+    sessions: int
+    total: int
+    each: int
+
+    @classmethod
+    def of(cls, server: Any) -> Room:
+        """Return the limits of a configuration's half `server`."""
+        keeper = server["keeper"]
+        return cls(keeper["sessions"], keeper["total_mb"] << 20, keeper["session_mb"] << 20)
+
+
+class Conflict(Exception):
+    """A session was changed meanwhile; what was to be stored is a branch of it now."""
+
+    def __init__(self, branch: str, branch_revision: str, revision: str) -> None:
+        super().__init__(branch)
+        self.branch, self.branch_revision, self.revision = branch, branch_revision, revision
+
+
+class _Seen(NamedTuple):
+    name: str
+    stamp: Stamp
+    about: os.stat_result
+
+
+def folder_name(owner: str) -> str:
+    """Return the name of a person's folder."""
+    name = quote(owner.encode("utf-8", "surrogateescape"), safe="")
+    name = name.replace(".", "%2E", 1) if name.startswith(".") else name
+    if len(name) > LONGEST_NAME:
+        name = f"@{hashlib.sha256(name.encode()).hexdigest()}"
+    return name or HOME_OWNER
+
+
+class KeptFolder:
+    """The kept sessions of one person. The methods raise Problem. May be used by several threads.
+
+    `room`: how much they may keep.
+    """
+
+    def __init__(self, home: Path, owner: str, room: Room) -> None:
+        self.room = room
+        self.files = JsonSession(home / FOLDER / folder_name(owner))
+        self.path = self.files.path
+        self._rows: dict[str, tuple[Stamp, Json]] | None = None  # by name of the file
+        self._lines = 0  # of the index
+        self._lock = threading.Lock()
+
+    def read(self, session_id: str) -> StoredSession:
+        """Return a session. Raises Problem, `not_found` if there is none."""
+        with _problems(session_id):
+            return read_stored(self.files.file(session_id), self.room.each)
+
+    @contextmanager
+    def lock(self, session_id: str) -> Iterator[KeptFile]:
+        """Open a session's file for changes. Raises Problem, `run_active` if it is open."""
+        kept = self.open(session_id)
+        try:
+            with _problems(session_id):
+                yield kept
+        finally:
+            kept.close()
+
+    def open(self, session_id: str) -> KeptFile:
+        """Open and lock a session's file. Raises Problem."""
+        file = self.files.file(session_id)
+        with _problems(session_id):
+            for each in (self.path.parent, self.path):
+                each.mkdir(mode=0o700, exist_ok=True)
+            return KeptFile(session_id, file, self.room.each, self.free)
+
+    def free(self, session_id: str) -> KeptFile:
+        """Return the locked file of a new session: of a branch of this one. Raises Problem."""
+        stem, number = _BRANCH.sub("", session_id) or session_id, 2
+        while True:
+            branch = f"{stem}-{number}"
+            with suppress(Problem):  # somebody else has just begun that one
+                kept = self.open(branch)
+                if not kept.exists():
+                    return kept
+                kept.close()
+            number += 1
+
+    def put(self, session_id: str, session: Session, base: str) -> str:
+        """Store a session that was made from the revision `base`, and return its revision.
+
+        `base`: "" for a new one. Raises Problem, and Conflict where another revision is stored, or
+        the session runs: then a branch is stored.
+        """
+        session = {**session, "id": session_id}
+        text = as_text(session)
+        if len(text) > self.room.each:
+            detail = f"It has {len(text)} bytes; server.keeper.session_mb allows {self.room.each}"
+            raise Problem("body_too_large", detail)
+        if not self.files.session_exists(session_id):
+            self._check_room(len(text))
+        try:
+            with self.lock(session_id) as kept:
+                there = kept.open()
+                same = there is not None and kept.revision == digest_of(text)[:DIGEST]
+                if same or kept.revision == (base if there is not None else ""):
+                    return kept.revision if same else _saved(kept, session)
+                revision = kept.revision
+        except Problem as problem:
+            if problem.code != "run_active":
+                raise
+            revision = self.read(session_id).revision
+        raise self._store_branch(session_id, session, base, revision)
+
+    def _store_branch(
+        self, session_id: str, session: Session, base: str, revision: str
+    ) -> Conflict:
+        """Store a branch, unless a request that came twice has done so. Raises Problem."""
+        number = 2
+        while True:
+            name = f"{_BRANCH.sub('', session_id) or session_id}-{number}"
+            text = as_text(branch := as_branch(session, name, session_id, base))
+            with suppress(Problem):
+                stored = self.read(name).revision
+                if stored == digest_of(text)[:DIGEST]:
+                    return Conflict(name, stored, revision)
+                number += 1
+                continue
+            break
+        self._check_room(len(text))
+        with self.free(session_id) as kept, _problems(kept.id):
+            branch = as_branch(session, kept.id, session_id, base)
+            return Conflict(kept.id, _saved(kept, branch), revision)
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session. Raises Problem."""
+        with self.lock(session_id) as kept:
+            kept.remove()
+
+    def page(self, limit: int, before: str = "") -> tuple[list[Json], str]:
+        """Return what lists show of `limit` sessions, the last changed first, and what follows.
+
+        `before`: what an earlier page was followed by. What follows is "" after the last page.
+        """
+        try:
+            seen = sorted(self._scan(), key=_place, reverse=True)
+        except OSError:
+            return [], ""
+        if before:
+            changed, _, name = before.partition("~")
+            place = (int(changed) if changed.isdigit() else 0, name)
+            seen = [each for each in seen if _place(each) < place]
+        shown = seen[:limit]
+        with self._lock:
+            rows = [self._row(each) for each in shown]
+        last = f"{shown[-1].stamp[1]}~{shown[-1].name}" if len(seen) > limit else ""
+        return rows, last
+
+    def _scan(self) -> Iterator[_Seen]:
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+                    with suppress(OSError):
+                        about = entry.stat(follow_symlinks=False)
+                        yield _Seen(entry.name, stamp_of(about), about)
+
+    def _row(self, seen: _Seen) -> Json:
+        rows = self._load_rows()
+        known = rows.get(seen.name)
+        if known is None or known[0] != seen.stamp:
+            known = rows[seen.name] = seen.stamp, self._describe(seen)
+            self._store_row(seen.name, *known)
+        return known[1]
+
+    def _describe(self, seen: _Seen) -> Json:
+        session_id = unquote(seen.name.removesuffix(SUFFIX))
+        row: Json = {"id": session_id, "bytes": seen.about.st_size}
+        row["changed"] = seen.about.st_mtime_ns // 1_000_000
+        try:
+            check_kind(seen.about, self.room.each)
+            stored = read_stored(self.path / seen.name, self.room.each)
+        except (Unusable, FileNotFoundError) as error:
+            return {**row, "problem": str(error)}
+        session = stored.session
+        row |= {"title": title_of(session), "status": str(session.get("status") or "")}
+        row |= {"messages": len(session["messages"]), "revision": stored.revision}
+        row["waiting"] = open_questions(session)
+        ext = session.get("ext")
+        if isinstance(ext, dict) and isinstance(ext.get(ORIGIN), dict):
+            row[ORIGIN] = ext[ORIGIN]
+        return row
+
+    def _load_rows(self) -> dict[str, tuple[Stamp, Json]]:
+        if self._rows is None:
+            self._rows, data = {}, b""
+            with suppress(OSError):
+                data = (self.path / INDEX).read_bytes()
+            lines = [line for line in data.split(b"\n") if line[:1] == b"[" and line[-1:] == b"]"]
+            with suppress(JSONError, TypeError, ValueError):
+                for name, stamp, row in loads(b"[" + b",".join(lines) + b"]", max_values=1 << 30):
+                    inode, changed, size, ctime = stamp
+                    self._rows[name] = (inode, changed, size, ctime), row
+            self._lines = len(lines)
+        return self._rows
+
+    def _store_row(self, name: str, stamp: Stamp, row: Json) -> None:
+        """Add a row to the index; write it anew when most of its rows are old."""
+        rows = self._load_rows()
+        added, mode = {name: (stamp, row)}, "ab"
+        if self._lines > MOST_ROWS * len(rows) + 100:
+            added, mode, self._lines = rows, "wb", 0
+        self._lines += len(added)
+        lines = (dumps([name, [*stamp], row]) + "\n" for name, (stamp, row) in added.items())
+        data = "".join(lines).encode("utf-8", "replace")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags |= os.O_APPEND if mode == "ab" else os.O_TRUNC
+        with suppress(OSError):  # without an index lists take longer
+            with os.fdopen(os.open(self.path / INDEX, flags, 0o600), mode) as index:
+                index.write(data)
+
+    def _check_room(self, size: int) -> None:
+        """Raise Problem if a person keeps as much as they may."""
+        count = total = 0
+        with suppress(OSError):
+            for each in self._scan():
+                count, total = count + 1, total + each.about.st_size
+        full = ""
+        if count >= self.room.sessions:
+            full = f"{count} sessions are kept; server.keeper.sessions allows {self.room.sessions}"
+        elif total + size > self.room.total:
+            full = f"{total} bytes are kept; server.keeper.total_mb allows {self.room.total}"
+        if full:
+            raise Problem("keeper_full", f"{full}. Delete some, or let the owner allow more.")
+
+
+def title_of(session: Session) -> str:
+    """Return the title of a session, or the first line of its first message."""
+    first: Any = session["messages"][0] if session["messages"] else None
+    words = first.get("content") if isinstance(first, dict) else ""
+    return str(session.get("title") or words or "").partition("\n")[0][:TITLE]
+
+
+def open_questions(session: Session) -> int:
+    """Return how many questions of a session have no answer."""
+    asked: Any = session.get("interrupts")
+    asked = asked if isinstance(asked, list) else []
+    return sum(isinstance(each, dict) and "answer" not in each for each in asked)
+
+
+def _place(seen: _Seen) -> tuple[int, str]:
+    return seen.stamp[1], seen.name
+
+
+def _saved(kept: KeptFile, session: Session) -> str:
+    kept.save(session)
+    if kept.failed:
+        raise Problem("disk_failed", f"The session was not stored: {kept.failed}")
+    return kept.revision
+
+
+@contextmanager
+def _problems(session_id: str) -> Iterator[None]:
+    """Raise what went wrong with a session's file as a Problem."""
+    try:
+        yield
+    except FileNotFoundError:
+        text = f"There is no kept session {session_id[:60]!r} of yours"
+        raise Problem("not_found", text) from None
+    except Unusable as why:
+        raise Problem("kept_unusable", f"{session_id[:60]!r} cannot be used: {why}") from None
+    except OSError as error:
+        problem = disk_problem(error)
+        raise problem or Problem("disk_failed", f"{session_id[:60]!r}: {error.strerror}") from None
