@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...errors import refuse
-from ...json_types import Json
+from ...json_types import Json, Session
 from ...lib.json_schema import field_types
 from ...lib.json_schema.field_types import COUNT, FLAG, TEXT, Misfit, Misfits, Place
 from ...lib.strict_json import as_list, as_object
@@ -37,14 +37,19 @@ def start_of(session: Mapping[str, Any]) -> datetime:
     return read_time(session.get("start_time")) or datetime.fromtimestamp(0, UTC)
 
 
-def schedule_of(session: Mapping[str, Any]) -> Json:
-    """Return the schedule of a session that was checked, {} if it has none."""
-    return as_object(as_object(as_object(session.get("ext")).get(NAME)).get("schedule"))
+def keeper_keys(session: Mapping[str, Any]) -> Json:
+    """Return what a session has for the keeper, {} if it has nothing."""
+    return as_object(as_object(session.get("ext")).get(NAME))
+
+
+def with_keeper_keys(session: Session, keys: Json) -> Session:
+    """Return the session with these keys for the keeper."""
+    return {**session, "ext": {**session.get("ext", {}), NAME: keys}}
 
 
 def webhooks_of(session: Mapping[str, Any]) -> dict[str, Json]:
     """Return the webhooks of a session that was checked, by name."""
-    webhooks = as_list(as_object(as_object(session.get("ext")).get(NAME)).get("webhooks"))
+    webhooks = as_list(keeper_keys(session).get("webhooks"))
     return {each["name"]: each for each in webhooks}
 
 
@@ -116,5 +121,15 @@ WEBHOOK = field_types.object_of(
 WEBHOOKS = field_types.with_limit(field_types.list_of(WEBHOOK), MOST_WEBHOOKS)
 # What became of the schedule so far (next_run.py).
 SCHEDULED = field_types.object_of({"runs": COUNT, "tokens": COUNT, "cost_micro": COUNT})
+# Deliveries of webhooks: ids of the last ones, and messages of those that wait (webhooks.py).
+WAITING = field_types.list_of(field_types.object_of({"id": TEXT, "content": TEXT}))
 # Further keys are the keeper's own.
-KEYS = field_types.object_of({"schedule": SCHEDULE, "scheduled": SCHEDULED, "webhooks": WEBHOOKS})
+KEYS = field_types.object_of(
+    {
+        "schedule": SCHEDULE,
+        "scheduled": SCHEDULED,
+        "webhooks": WEBHOOKS,
+        "delivered": field_types.TEXTS,
+        "waiting": WAITING,
+    }
+)
