@@ -614,7 +614,7 @@ class Cancelled(Case):
         path = self.owned(PATIENT)
         for name in ("tidy", "tidy_async"):
             with self.subTest(name):
-                found = await self.run_tool(("file", path, name), {}, wall_s=3)
+                found = await self.run_tool(("file", path, name), {}, wall_s=patience.seconds(3))
                 self.assertEqual(found.error["details"]["limit"], "wall_s")
                 self.assertEqual(await self.tidied(), "yes")
 
@@ -648,8 +648,9 @@ class NothingStays(Case):
 
     async def test_background_and_detached_processes_end_with_the_call(self) -> None:
         found, pids = await self.pids(
-            "sleep 300 & echo $!; setsid sh -c 'echo $$; exec sleep 300' & "
-            "(setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 0.2; echo done"
+            "sleep 300 & echo $!; setsid sh -c 'echo $$ > one; exec sleep 300' & "
+            "(setsid sh -c 'echo $$ > two; exec sleep 300' &) ; "
+            "until [ -s one ] && [ -s two ]; do sleep 0.02; done; cat one two"
         )
         self.assertEqual(found.status, "ok")
         self.assertEqual(len(pids), 3)
