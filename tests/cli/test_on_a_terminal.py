@@ -89,7 +89,8 @@ class Pastes(OnATerminal):
         settings = json.loads((self.home / "config.json").read_text())
         del settings["session"]
         (self.home / "config.json").write_text(json.dumps(settings))
-        order = shell("echo ran").replace("=3 delay_us=0", "=2 delay_us=200000 turns=2")
+        delay_us = round(patience.seconds(0.4) * 1e6)  # in which keys are typed ahead
+        order = shell("echo ran").replace("=3 delay_us=0", f"=2 delay_us={delay_us} turns=2")
         self.start("chat", "talk.json", "--permission", "by_rules")
         self.until(PROMPT)
         kinds = ("y\r", MARKED.format("please list\ry\rthanks"), "\x1b[200~y\r", "y")
