@@ -22,7 +22,9 @@ class Rate:
         now = self._clock()
         if len(self._free_at) >= MOST_KEYS:
             self._free_at = {each: at for each, at in self._free_at.items() if at > now}
-        free_at = max(self._free_at.get(key, now), now)
+        free_at = self._free_at.get(key, now)
+        if not now <= free_at <= now + self._every_s * self._burst:  # later: the clock was put back
+            free_at = now
         wait_s = free_at - now - self._every_s * (self._burst - 1)
         if wait_s <= 0:
             self._free_at[key] = free_at + self._every_s
