@@ -98,7 +98,8 @@ function base(name) {
 /** The names in a text; what stands behind a case of a plural or a choice is not one. */
 function holes(text) {
   if (text.includes(', select,')) return []
-  const found = [...text.matchAll(/(?<!(?:=\d+|zero|one|two|few|many|other) )\{(\w+)(?=[,}])/g)].map(([, name]) => name)
+  const hole = text.includes(', plural,') ? /(?<!(?:=\d+|zero|one|two|few|many|other) )\{(\w+)(?=[,}])/g : /\{(\w+)\}/g
+  const found = [...text.matchAll(hole)].map(([, name]) => name)
   return [...new Set(found)].sort()
 }
 

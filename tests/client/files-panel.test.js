@@ -13,8 +13,8 @@ Object.assign(globalThis, { document: fakeDocument(), indexedDB: new FakeIDB() }
 globalThis.addEventListener ??= () => {}
 globalThis.dispatchEvent ??= () => {}
 yaa.load = async () => {}
-for (const name of ['dom', 'i18n', 'files/i18n', 'files/session-files', 'files/file-list', 'files/file-tree', 'files/uploads', 'files/panel']) require(path.join(JS, 'ui', `${name}.js`))
-for (const name of ['en', 'files-en', 'files-zh']) require(path.join(JS, 'i18n', `${name}.js`))
+for (const name of ['dom', 'i18n', 'files/session-files', 'files/file-list', 'files/file-tree', 'files/uploads', 'files/panel']) require(path.join(JS, 'ui', `${name}.js`))
+for (const name of ['en', 'files']) require(path.join(JS, 'i18n', `${name}.js`))
 /** What stands beside the list is no part of this. */
 const beside = () => ({ el: document.createElement('div'), refresh() {}, show() {} })
 const OTHERS = { toast() {}, say() {}, offerUndo() {}, openFolders() {}, nameOf: () => '', fileView: beside, changesView: beside, layerView: beside }
