@@ -106,7 +106,7 @@ globalThis.yaa = (function kernel() {
    * @param {string} purpose @returns {{name: string, group?: string}[]} without groups in a page in one file
    */
   function parts(purpose) {
-    const nameOf = (/** @type {Element} */ tag) => tag.getAttribute('src')?.slice('js/'.length, -'.js'.length) ?? ''
+    const nameOf = (/** @type {Element} */ tag) => /(?:^|\/)js\/(.+)\.js$/.exec(tag.getAttribute('src') ?? '')?.[1] ?? '' // behind the version that a server puts there
     late ??= templates().flatMap(({ content, dataset: { group } }) => [...content.querySelectorAll('script')].map((tag) => ({ name: nameOf(tag), group })))
     const all = late.length ? late : [...defined.keys()].map((name) => ({ name }))
     return all.filter(({ name }) => name.startsWith('ext/') && name.split('/')[2] === purpose)

@@ -80,13 +80,13 @@ test('the page has every group that another one names, and each script of a grou
 })
 
 test('what can be deleted is asked for by what it does; what is not there is null, once and quietly', async () => {
-  const { yaa, asked } = page({ one: ['js/core/a.js'], two: ['js/ext/two/draw.js', 'js/ext/two/launcher.js'], three: ['js/ext/three/launcher.js'] })
+  const { yaa, asked } = page({ one: ['js/core/a.js'], two: ['v/88c8/js/ext/two/draw.js', 'v/88c8/js/ext/two/launcher.js'], three: ['js/ext/three/launcher.js'] })
   assert.strictEqual(JSON.stringify(yaa.parts('launcher')), '[{"name":"ext/two/launcher","group":"two"},{"name":"ext/three/launcher","group":"three"}]')
   assert.strictEqual(await yaa.part('a'), null)
   assert.strictEqual(await yaa.part('hum'), null)
   assert.deepStrictEqual(asked, [], 'nothing was loaded')
   await assert.rejects(yaa.part('draw'), /ext\/two\/draw is not defined/) // this page defines them by their addresses
-  assert.deepStrictEqual(asked, ['js/ext/two/draw.js', 'js/ext/two/launcher.js'])
+  assert.deepStrictEqual(asked, ['v/88c8/js/ext/two/draw.js', 'v/88c8/js/ext/two/launcher.js'])
   const file = page({}).yaa
   file.define('ext/two/draw', [], () => 'drawn')
   assert.strictEqual(await file.part('draw'), 'drawn', 'a page in one file has no groups')
