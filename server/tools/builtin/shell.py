@@ -139,6 +139,8 @@ def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[byt
     """
     end, held = float("inf"), CHUNK  # held: bytes of the program's own that the pipe may hold
     while True:
+        ended = process.poll() is not None  # first: what it wrote at last is in the pipe by then
+        end = min(end, time.monotonic() + LINGER_S) if ended else end
         over = time.monotonic() > end
         ready, _, _ = select.select([output], [], [], 0 if over else QUIET_S)
         if ready:
@@ -149,7 +151,5 @@ def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[byt
             held -= len(data) if over else 0
             if held < 0:
                 return
-        elif over or process.poll() is not None:
+        elif ended:
             return
-        if end == float("inf") and process.poll() is not None:
-            end = time.monotonic() + LINGER_S
