@@ -308,7 +308,7 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
 def _add_owner_parts(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], common: argparse.ArgumentParser
 ) -> None:
-    """Add the commands `tools`, `skills` and `mcp`, and those of extensions."""
+    """Add the commands `tools` and `skills`, and those of extensions."""
     tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
     actions = tools.add_subparsers(dest="action", metavar="ACTION", required=True)
     one = actions.add_parser("check", parents=[common], help="say what a model will see of a file")
@@ -320,9 +320,6 @@ def _add_owner_parts(
     skills = commands.add_parser("skills", parents=[common], help="list or check your skills")
     skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
     skills.add_argument("folder", nargs="?", help="of the skill to check")
-    mcp = commands.add_parser("mcp", parents=[common], help="sign in at MCP servers")
-    mcp.add_argument("action", choices=["login", "logout", "list"])
-    mcp.add_argument("name", nargs="?", default="", help="the server's name in the configuration")
     for _, each in extensions.commands().values():
         each.arguments(commands.add_parser(each.name, parents=[common], help=each.about))
 

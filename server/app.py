@@ -25,8 +25,6 @@ from .api import idempotency
 from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MonthlyUsageHandler
-from .api.mcp import McpOffers
-from .api.mcp_sign_in import SignIns
 from .api.objects import Objects
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
@@ -144,10 +142,17 @@ class App:
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
-        self.parts = make_parts(Host(config, self.client, self.models, self.ceilings), self.process)
+        host = Host(config, self.client, self.models, self.ceilings, env)
+        self.parts = make_parts(host, self.process)
+        self._add_tools()
+        self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
+
+    def _add_tools(self) -> None:
+        """Add the tools of extensions to the toolbox."""
         for each in self.parts.values():
             self.toolbox.add(each.tools())
-        self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
+            for source in each.tool_sources():
+                self.toolbox.add_source(source)
 
     def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:
         return BaseAgent(
@@ -267,8 +272,8 @@ class App:
 
     @property
     def busy(self) -> bool:
-        """Return whether a run, a call, or a held call of an MCP server still needs this App."""
-        return self.agent.busy or self.toolbox.library.servers.holds_calls
+        """Return whether a run, or a call that a source of tools holds, still needs this App."""
+        return self.agent.busy or self.toolbox.busy
 
     @property
     def demo(self) -> bool:
@@ -401,17 +406,17 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         ("POST", "/files"): Route(downloads.post),
         **repeatable(WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes()),
         **repeatable(Objects(app.toolbox.workspaces, app.ceilings).routes()),
-        **McpOffers(app.toolbox.library, app.ceilings).routes(),
-        **repeatable(SignIns(app.toolbox.accounts).routes()),
         **repeatable(SignInLinks(app.config.home, keys).routes()),
         **SkillTexts(app.toolbox.skills).routes(),
     }
+    parts_of = [(f"the extension {name}", each) for name, each in app.parts.items()]
+    tables: list[tuple[str, Routes]] = [("the server itself", kernel)]
+    tables += [(whose, each.routes()) for whose, each in parts_of]
     if live is not None:
         running = SettingsRuns(app.agent, app.accounts.requests)
         made = (live, app.config, app.client, app._env, lambda: app.found, running)
         kernel |= repeatable(settings_routes(*made))
-    tables: list[tuple[str, Routes]] = [("the server itself", kernel)]
-    tables += [(f"the extension {name}", each.routes()) for name, each in app.parts.items()]
+        tables += [(whose, repeatable(each.settings_routes())) for whose, each in parts_of]
     tables += [(each.__name__, each.routes(services)) for each in PROTOCOLS]
     origins = Origins.of(server)
     if app.is_first:

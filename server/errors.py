@@ -37,10 +37,8 @@ CODES.update(
         "folder_missing": (422, "The folder cannot be used now"),
         "folder_mode": (422, "The folder cannot be used in its mode here"),
         "settings_invalid": (422, "The settings cannot be used like this"),
-        "sign_in_failed": (422, "The sign-in at another server did not work"),
         "provider_unknown": (422, "The provider or model is not known here"),
         "provider_not_allowed": (422, "This server does not call that provider"),
-        "mcp_failed": (502, "An MCP server did not do what it was asked"),
         "sandbox_unavailable": (503, "This server cannot run tools safely"),
         **extensions.errors(),
     }

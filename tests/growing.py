@@ -17,7 +17,7 @@ from server.session.config_schema import CONFIG
 from server.session.limits import MOST
 from server.session.schema import check
 
-from .extensions import passed_on
+from .extensions import rows_for
 from .protocols import samples
 
 Json = dict[str, Any]
@@ -450,9 +450,7 @@ def small() -> set[str]:
     recording for another server."""
     verbs = ("apply", "discard", "move", "record", "restore")
     files = {f"/workspaces/default/{verb}" for verb in verbs}
-    mcp = ("complete", "prompt", "resource", "sign-in", "sign-out")
-    offers = {f"/mcp/{verb}" for verb in mcp}
-    settings = {f"/settings/{what}" for what in ("keys", "try/mcp", "try/provider")}
+    settings = {f"/settings/{what}" for what in ("keys", "try/provider")}
     own = {
         "/sign-in",
         "/sign-in/link",
@@ -460,8 +458,10 @@ def small() -> set[str]:
         "/session/stop",
         "/objects/missing",
     }
-    own |= files | offers | settings | passed_on()
-    return own.union(*(each.SMALL for each in samples()))
+    own |= files | settings
+    return own.union(
+        *(each.SMALL for each in samples()), *rows_for("PASSED_ON"), *rows_for("SMALL")
+    )
 
 
 def routed() -> Iterator[Growing]:

@@ -182,7 +182,6 @@ HEADING = re.compile(r"^\s*# -- ")
 PRIVATE_WORDS = set("found most told said own given whole made theirs ours".split())
 # Packages that the rest should reach by one door.
 DOORS = {
-    "tools.mcp": "server.tools.mcp",
     "workspace": "server.workspace",
     "skills": "server.skills",
     "hooks": "server.agent.hooks",

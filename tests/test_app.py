@@ -29,7 +29,7 @@ from server.telemetry import log
 
 from . import fakes
 from .api import fakes as wire
-from .extensions import passed_on
+from .extensions import rows_for
 from .protocols import samples
 from .tooling import patience, turns
 from .tooling.api import Api
@@ -422,7 +422,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
 
     async def test_every_address_but_these_wants_a_key(self) -> None:
         """All there are, whatever comes to them; the others are files of the page."""
-        free = {("GET", "/"), ("GET", "/health"), ("GET", "/mcp/callback"), ("POST", "/sign-in")}
+        free = {("GET", "/"), ("GET", "/health"), ("POST", "/sign-in")}.union(*rows_for("OPEN"))
         free = free.union(*(each.OPEN for each in samples()))
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder) / "home", None, {}, {"server.discover": False})
@@ -443,9 +443,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         """What runs something tells its repetition in its own way; the others look or compute."""
         others = {
             *("/", "/session", "/session/events", "/session/stop", "/files"),
-            *("/mcp/resource", "/mcp/prompt", "/mcp/complete"),
-            *passed_on(),
-        }
+        }.union(*rows_for("PASSED_ON"), *rows_for("LOOKS"))
         with tempfile.TemporaryDirectory() as folder:
             app = App(load(Path(folder) / "home", None, {}, {"server.discover": False}), {})
             live: Any = object()  # of which the table needs nothing

@@ -32,9 +32,9 @@ from server.lib.json_schema.validate import SchemaError, Validator, check_schema
 from server.session.accept import accept
 from server.telemetry import redact
 from server.tools.foreign_text import clean
-from server.tools.mcp import peer
 from server.tools.openapi import tools_in
 
+from .extensions import rows_for
 from .tooling import turns
 
 TIMES = 8
@@ -202,13 +202,13 @@ CASES: list[tuple[str, Callable[[int], Work], int]] = [
     ("names", value_of({"patternProperties": {"^k": {}}}, lambda n: json.loads(keys(n))), 2_000),
     ("unique items", value_of({"uniqueItems": True}, lambda n: list(range(n))), 10_000),
     ("repairs", lambda n: lambda: repair(["1"] * n, {"items": {"type": "integer"}}), 3_000),
-    ("messages of MCP", lambda n: lambda: peer.parse_messages("[" + '{"id":1},' * n + "0]"), 4_000),
     ("an OpenAPI file", openapi, 60),
     ("events in small reads", lambda n: events_of(b"data: x\n\n" * n, 5), 2_000),
     ("one event in small reads", lambda n: events_of(b"data: " + b"x" * n, 5), 20_000),
     ("chunks", lambda n: body_of(b"1\r\nx\r\n" * n, Framing("chunked")), 2_000),
     ("answers", lambda n: lambda: accept(answers(n)), 2),
     ("page tools", lambda n: lambda: accept(document(tools=tools(n))), 10),
+    *(row for added in rows_for("COSTS") for row in added),
 ]  # fmt: skip
 
 

@@ -167,7 +167,7 @@ class Reference(unittest.TestCase):
     def test_routes(self) -> None:
         protocols = [path.name for path in (ROOT / "server" / "protocols").glob("[a-z]*/")]
         pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/skills"]}
-        pages["http.md"] += ["api/mcp", "api/mcp_sign_in", "api/settings", "api/settings_trials"]
+        pages["http.md"] += ["api/settings", "api/settings_trials"]
         pages["http.md"] += ["api/settings_keys", "api/settings_agents", "api/settings_runs"]
         pages["http.md"] += ["api/settings_folders"]
         pages["http.md"].append("api/sign_in")

@@ -17,7 +17,6 @@ class Problems(unittest.TestCase):
             "not_implemented",
             "overloaded",
             "http_version",
-            "mcp_failed",  # of another server
             "sandbox_unavailable",
         }
         for code, (status, title) in CODES.items():

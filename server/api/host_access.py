@@ -2,7 +2,7 @@
 
 `NETWORK` names what an owner's key may change over the network: else a stolen key could start
 programs, read files and call servers of the local network. All the rest is changed on this machine,
-or where `server.remote_administration` allows it. Entries of MCP servers are compared in one form,
+or where `server.remote_administration` allows it. Entries of extensions are compared in one form,
 whatever they are written like. Pure, but for `why_inner`, which asks for the addresses of a name.
 """
 
@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from .. import extensions
+from ..extensions.declaration import PUBLIC, EntryRules, allow
 from ..json_types import Json
 from ..lib.http.client import is_public
 from ..lib.http.parser import is_loopback
@@ -21,19 +23,12 @@ from ..lib.strict_json import pointer
 from ..settings.schema import MODULES, OF_EXTENSIONS, OPENS, PROVIDER, REST
 from ..settings.secret_values import HOLDERS, secrets_in, secrets_in_arguments
 from ..tools.decorators import ToolError
-from ..tools.mcp.entry import ENTRY, normalize_entry
-from ..tools.mcp.oauth.settings import SETTINGS
 
 EACH = "*"  # every name of a map, every item of a list
-PUBLIC = "public"  # a public https address may be set
 Allowed = Mapping[str, Any]  # name -> True, PUBLIC, or what is allowed below
 
 
-def _of(allowed: Iterable[str], public: Iterable[str] = (), **deeper: Any) -> dict[str, Any]:
-    return dict.fromkeys(allowed, True) | dict.fromkeys(public, PUBLIC) | deeper
-
-
-_MODEL = _of(
+_MODEL = allow(
     (
         *("preset", "api", "api_key", "model_name", "model_type", "model_settings", "headers"),
         *("cost_per_ktoken", "cost_unit", "costs", "max_tokens", "max_context", "tool_mode"),
@@ -41,30 +36,18 @@ _MODEL = _of(
     ),
     ("api_url",),
 )
-_OAUTH = _of(
-    ("enabled", "clientId", "clientSecret", "scope", "grant", "tokenAuthMethod", "callbackPort"),
-    ("issuer", "clientMetadataUrl"),
-    identityProvider=_of(("clientId",), ("tokenEndpoint",)),
-)
-_MCP = _of(
-    (
-        *("type", "headers", "allowedTools", "disabledTools", "skills", "trust", "disabled"),
-        *("era", "timeout", "probe_timeout", "start_timeout"),
-    ),
-    ("url",),
-    oauth=_OAUTH,
-)
-_DECLARED = _of(name for name, kind in OF_EXTENSIONS.items() if OPENS not in kind.schema)
+RULES = extensions.entry_rules()  # by the part of the half `server`
+_DECLARED = allow(name for name, kind in OF_EXTENSIONS.items() if OPENS not in kind.schema)
 # Of the half `server`. What is not here opens the machine, also what is added later.
-NETWORK = _of(
+NETWORK = allow(
     (
         *("api_keys", "home_key", "default_provider", "discover", "keep_days", "limits"),
         *("offline_page", "port", "workers", "workspace"),
     ),
     providers={EACH: {**_MODEL, **_DECLARED, "models": {EACH: _MODEL}}},
-    mcpServers={EACH: _MCP},
-    rest={EACH: _of(("headers", "query", "timeout_s", "max_kb", "operations"))},
-    search=_of(("provider", "api_key", "allow", "deny", "max_searches")),
+    rest={EACH: allow(("headers", "query", "timeout_s", "max_kb", "operations"))},
+    search=allow(("provider", "api_key", "allow", "deny", "max_searches")),
+    **{part: {EACH: rules.network} for part, rules in RULES.items()},
 )
 
 
@@ -91,9 +74,9 @@ def is_alone(server: Mapping[str, Any]) -> bool:
 def find_openings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Opening]:
     """Yield the settings that differ between two server halves and open the machine.
 
-    Raises ToolError for a changed entry of an MCP server that cannot be used.
+    Raises ToolError for a changed entry that cannot be used.
     """
-    old, new = normalize_servers(before, after)
+    old, new = normalize_entries(before, after)
     yield from _openings(old, new, NETWORK, ("server",))
 
 
@@ -113,7 +96,7 @@ def _openings(old: Any, new: Any, allowed: Allowed, at: tuple[str, ...]) -> Iter
         rule = allowed.get(name, allowed.get(EACH))
         if rule is None:
             yield Opening(".".join(place))
-        elif rule is PUBLIC and value not in (None, ""):
+        elif rule == PUBLIC and value not in (None, ""):
             yield Opening(".".join(place), str(value))
         elif isinstance(rule, dict):
             yield from _openings(known.get(name), value, rule, place)
@@ -163,7 +146,7 @@ def _misplaced(name: str, why: str) -> str:
 # A secret must stay with its destination: with another address beside it, the server would send its
 # key there.
 
-ENTRIES = ("providers", "mcpServers", "rest", "tool_modules")  # maps of entries
+ENTRIES = ("providers", *RULES, "rest", "tool_modules")  # maps of entries
 
 
 def opening_names(kind: Kind) -> Iterator[str]:
@@ -174,9 +157,10 @@ def opening_names(kind: Kind) -> Iterator[str]:
         yield from opening_names(inner)
 
 
-_KINDS = (object_of(PROVIDER), object_of(REST), object_of(MODULES), ENTRY, SETTINGS)
+_KINDS = [object_of(PROVIDER), object_of(REST), object_of(MODULES)]
+_KINDS += (kind for rules in RULES.values() for kind in rules.kinds.values())
 # The keys that say where an entry's secrets go.
-TO = {"api", "preset", "provider"}.union(*map(opening_names, _KINDS)) - {*HOLDERS}
+TO = {"api", "preset", "provider", "url"}.union(*map(opening_names, _KINDS)) - {*HOLDERS}
 
 
 def find_redirects(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
@@ -184,7 +168,7 @@ def find_redirects(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
 
     Both are server halves as the file has them. Raises ToolError like `find_openings`.
     """
-    for name, old, new in _entries(*normalize_servers(before, after)):
+    for name, old, new in _entries(*normalize_entries(before, after)):
         kept = {text for _, text in secrets_in(old) if text}
         if _moved(old, new) and any(text in kept for _, text in secrets_in(new)):
             yield name
@@ -208,7 +192,7 @@ def find_variables(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
     a whole secret may have another place, as long as the address is the same. Raises ToolError like
     `find_openings`.
     """
-    for name, old, new in _entries(*normalize_servers(before, after)):
+    for name, old, new in _entries(*normalize_entries(before, after)):
         there, kept = {*_variables(old)}, {text for _, text in secrets_in(old)}
         secret = {(_names(place), text) for place, text in secrets_in(new) if text in kept}
         named = {*_variables(new)}
@@ -216,35 +200,36 @@ def find_variables(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
             yield name
 
 
-def normalize_servers(
+def normalize_entries(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return two server halves with the entries of MCP servers in one form.
+    """Return two server halves with the entries that have EntryRules in one form.
 
     An entry that cannot be used stays as it is, if both have it. Raises ToolError for others.
     """
-    old, new = (
-        each if isinstance(each, dict) else {}
-        for each in (before.get("mcpServers"), after.get("mcpServers"))
-    )
-    normal: tuple[Json, Json] = {}, {}
-    for name, entry in new.items():
-        known = old.get(name)
-        try:
-            normal[1][name] = _normal(entry)
-        except ToolError as error:
-            if entry != known:
-                raise ToolError(f"server.mcpServers.{name}: {error}") from None
-            normal[1][name] = entry
-        try:
-            normal[0][name] = _normal(known)
-        except ToolError:
-            normal[0][name] = known
-    return {**before, "mcpServers": normal[0]}, {**after, "mcpServers": normal[1]}
+    olds, news = dict(before), dict(after)
+    for part, rules in RULES.items():
+        old, new = (
+            each if isinstance(each, dict) else {} for each in (before.get(part), after.get(part))
+        )
+        olds[part], news[part] = {}, {}
+        for name, entry in new.items():
+            known = old.get(name)
+            try:
+                news[part][name] = _normal(rules, entry)
+            except ToolError as error:
+                if entry != known:
+                    raise ToolError(f"server.{part}.{name}: {error}") from None
+                news[part][name] = entry
+            try:
+                olds[part][name] = _normal(rules, known)
+            except ToolError:
+                olds[part][name] = known
+    return olds, news
 
 
-def _normal(entry: Any) -> Any:
-    return normalize_entry(entry) if isinstance(entry, dict) else entry
+def _normal(rules: EntryRules, entry: Any) -> Any:
+    return rules.normalize(entry) if isinstance(entry, dict) else entry
 
 
 def _entries(

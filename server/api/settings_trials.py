@@ -1,4 +1,4 @@
-"""The handlers of `/settings/try/…`: try a provider or an MCP server before it is used.
+"""The handler of `/settings/try/provider`: try a provider before it is used.
 
 Only owners' keys are let in. Nothing is written. A secret that the page was shown as
 `{"secret": true}` is the saved one, and is used only where the saved entry would send it: at the
@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from ..config import ConfigError
@@ -29,8 +29,6 @@ from ..models.vendors import host_of
 from ..settings import schema
 from ..settings.secret_values import unmask
 from ..tools.decorators import ToolError
-from ..tools.mcp.entry import normalize_entry
-from ..tools.mcp.trial import try_server
 from . import host_access
 from .body import BodyLimits, misfit, read_fields
 from .router import RequestContext, Route
@@ -38,13 +36,11 @@ from .router import RequestContext, Route
 MAX_BODY = BodyLimits(128 * 1024, 4_000)
 AT_ONCE = 4  # trials; further ones wait
 
-PROGRAM = ("command", "args", "cwd")  # what decides where the secrets of `env` go
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 _OBJECT = {"type": "object"}
 _PROVIDER_BODY = object_schema(
     {"provider": _OBJECT, "name": _NAME, "key": {"type": "string"}, "vendor": _NAME}, closed=True
 )
-_MCP_BODY = object_schema({"name": _NAME, "entry": _OBJECT}, ("name",), closed=True)
 _ENTRY = object_of(schema.PROVIDER, closed=True)
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _NOTHING: Json = {"ok": False, "preset": "", "model_name": "", "models": [], "proof": ""}
@@ -67,21 +63,17 @@ class SettingsTrials:
         env: Mapping[str, str],
         home: Path,
     ) -> None:
-        self._servers: Mapping[str, Json] = server["mcpServers"]
         self._server = server
         self._providers, self._client, self._env, self._home = providers, client, env, home
         self._turns = Pool(AT_ONCE, OWNER)
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return (method, path) -> route."""
-        return {
-            ("POST", "/settings/try/provider"): Route(self.provider),
-            ("POST", "/settings/try/mcp"): Route(self.mcp),
-        }
+        return {("POST", "/settings/try/provider"): Route(self.provider)}
 
     async def provider(self, call: RequestContext) -> None:
         """Try a provider: a whole entry, a saved one by its name, or a key alone."""
-        _check_owner(call)
+        check_owner(call)
         body = await read_fields(call, MAX_BODY, _PROVIDER_BODY)
         if "key" in body and not {"provider", "name"} & set(body):
             await call.json(await self._try_key(body))
@@ -90,27 +82,9 @@ class SettingsTrials:
             text = "Send a `provider`, the `name` of one, both, or a `key` (with its `vendor`)"
             raise Problem("request_invalid", text)
         name, entry = self._entry_of(body)
-        await self._check_openings("providers", name, entry, self._providers().get(name))
+        saved = self._providers().get(name)
+        await check_openings(self._server, "providers", name, entry, saved)
         await call.json(await self._try_entry(name, entry))
-
-    async def mcp(self, call: RequestContext) -> None:
-        """Try an MCP server: an entry, or the saved one of that name. Its process is ended."""
-        _check_owner(call)
-        body = await read_fields(call, MAX_BODY, _MCP_BODY)
-        name = body["name"]
-        saved = self._servers.get(name)
-        if saved is None and "entry" not in body:
-            raise Problem(
-                "not_found", f"There is no MCP server {name[:100]!r} in the configuration"
-            )
-        entry = saved or {}
-        if "entry" in body:
-            entry, kept = with_kept(body["entry"], saved, self._env, "entry")
-            self._check_destination(entry, saved, bool(kept))
-            await self._check_openings("mcpServers", name, entry, saved)
-        async with self._turns.turn():
-            found = await try_server(name, entry, self._client, self._home)
-        await call.json(found)
 
     # -- providers --------------------------------------------------------------------------------
 
@@ -163,29 +137,21 @@ class SettingsTrials:
             urls = [_api_of(name, e, self._client, self._env).provider.url for e in (entry, saved)]
             new, old = (urlsplit(url)[:2] for url in urls)
             if new != old:
-                raise _moved("provider", f"{old[0]}://{old[1]}")
+                refuse_saved_secrets("provider", f"{old[0]}://{old[1]}")
         return name, entry
 
-    # -- MCP servers ------------------------------------------------------------------------------
 
-    def _check_destination(self, entry: Json, saved: Json | None, kept: bool) -> None:
-        """Refuse saved secrets for another destination."""
-        new = _normal(entry)
-        old = _normal(saved) if saved is not None else {}
-        is_same = all(new.get(key) == old.get(key) for key in PROGRAM)
-        goes_there = _origin(new) == _origin(old) and new.get("oauth") == old.get("oauth")
-        if kept and not (is_same and goes_there):
-            raise _moved("entry", "the saved command or address")
-
-    async def _check_openings(self, part: str, name: str, entry: Json, saved: Json | None) -> None:
-        """Refuse what a change of the settings may not do either. Raises Problem."""
-        before = {part: {name: saved}} if saved is not None else {}
-        try:
-            openings = [*host_access.find_openings(before, {part: {name: entry}})]
-        except ToolError as error:
-            raise misfit("entry", str(error)) from None
-        found = await asyncio.to_thread(lambda: [*host_access.refusals(openings, self._server)])
-        refuse("forbidden", found)
+async def check_openings(
+    server: Mapping[str, Any], part: str, name: str, entry: Json, saved: Json | None
+) -> None:
+    """Refuse what a change of the settings may not do either. Raises Problem."""
+    before = {part: {name: saved}} if saved is not None else {}
+    try:
+        openings = [*host_access.find_openings(before, {part: {name: entry}})]
+    except ToolError as error:
+        raise misfit("entry", str(error)) from None
+    found = await asyncio.to_thread(lambda: [*host_access.refusals(openings, server)])
+    refuse("forbidden", found)
 
 
 def with_kept(
@@ -228,7 +194,8 @@ def with_kept(
     return fill(whole, saved, (member,)), kept
 
 
-def _check_owner(call: RequestContext) -> None:
+def check_owner(call: RequestContext) -> None:
+    """Refuse keys that are not an owner's. Raises Problem."""
     if not call.key.is_owner:
         raise Problem("forbidden", "Only the owner of this server tries its settings")
 
@@ -250,26 +217,15 @@ def _api_of(name: str, entry: Json, client: Client, env: Mapping[str, str]) -> R
         raise misfit("provider", text) from None
 
 
-def _normal(entry: Json) -> Json:
-    try:
-        return normalize_entry(entry)
-    except ToolError as error:
-        raise misfit("entry", str(error)) from None
-
-
-def _origin(entry: Json) -> tuple[str, str]:
-    parts = urlsplit(entry.get("url", ""))
-    return parts.scheme.lower(), parts.netloc.lower()
-
-
 def _misplaced(place: tuple[str, ...], detail: str) -> Problem:
     where = pointer(*place)
     errors = [{"pointer": where, "detail": detail}]
     return Problem("request_invalid", f"{where}: {detail}", errors=errors)
 
 
-def _moved(member: str, where: str) -> Problem:
-    return misfit(member, f"the saved secrets belong to {where}: send the secret itself")
+def refuse_saved_secrets(member: str, where: str) -> NoReturn:
+    """Refuse saved secrets for another place than theirs. Raises Problem."""
+    raise misfit(member, f"the saved secrets belong to {where}: send the secret itself")
 
 
 def _named(vendor: Vendor) -> Json:

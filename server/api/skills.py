@@ -11,7 +11,7 @@ import asyncio
 from ..errors import Problem
 from ..json_types import Json
 from ..skills.folder import SkillError, SkillText, files_of
-from ..tools.mcp.skills import SOURCE, McpSkill
+from ..skills.remote import SOURCE, RemoteSkill
 from ..tools.skill_library import SkillLibrary
 from .router import RequestContext, Route
 
@@ -35,12 +35,12 @@ class SkillTexts:
             about = await asyncio.to_thread(self._about, name, call.key.owner)
         await call.json(about)
 
-    async def _about_remote(self, skill: McpSkill) -> Json:
+    async def _about_remote(self, skill: RemoteSkill) -> Json:
         try:
             skill, about = await self._library.remote.load(skill)
         except SkillError as error:
             text = f"The skill {skill.name[:80]} cannot be read: {error}"
-            raise Problem("mcp_failed", text) from None
+            raise Problem(self._library.remote.failure, text) from None
         return {
             **_told(about),
             "name": skill.name,

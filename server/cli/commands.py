@@ -34,7 +34,7 @@ from ..tools.toolbox import Toolbox
 from ..workspace import collection
 from ..workspace.host import Workspace
 from ..workspace.places import STORE
-from . import chat_store, mcp_login, session_files
+from . import chat_store, session_files
 from .bundle import pack
 from .console import (
     BAD_INPUT,
@@ -55,8 +55,8 @@ from .console import (
 )
 from .environments import perform_clean, perform_install
 from .links import command_for, find_running, link_lines
-from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
+from .prompts import Prompts
 from .serve import certificate, describe, hears_hangup
 from .skills import check_skill, list_skills
 from .terminal import Terminal
@@ -102,8 +102,6 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return 0
         case "objects":
             return _objects(config, options)
-        case "mcp":
-            return run(mcp_login.perform(config, env, options))
         case "tools" if options.action == "install":
             return _install(config, options)
         case "tools":
@@ -287,7 +285,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
                     terminal.line(line, "dim")
                 session = admit(session)
-                prompts = McpPrompts(app.toolbox.library, runner, terminal)
+                prompts = Prompts(app.toolbox.sources, runner, terminal)
                 chat = Chat(
                     *(app.agent, runner, terminal, session, kept, folder, admit),
                     *(changes, prompts, app.toolbox.workspaces.get, app.models.catalog),

@@ -36,8 +36,8 @@ from ..session.workspace_stand import tree_for_message
 from ..workspace.errors import WorkspaceError
 from . import session_files
 from .chat_store import describe
-from .mcp_prompts import McpPrompts
 from .overlay import OverlayChanges
+from .prompts import Prompts
 from .terminal import Printer, Terminal, ask_answer, on_one_line, visible, wait_line
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
@@ -380,7 +380,7 @@ class Chat:
         folder: session_files.JsonSession | None = None,
         admitted: Callable[[Session], Session] = lambda session: session,
         changes: OverlayChanges | None = None,
-        prompts: McpPrompts | None = None,
+        prompts: Prompts | None = None,
         open_workspace: Callable[[str, str, str | None], Any] | None = None,
         models: Callable[[], list[Json]] = list,
     ) -> None:
@@ -531,7 +531,7 @@ class Chat:
         self._store()
         self._terminal.line(on_one_line(f"taken back: {text[:60]}"), "dim")
 
-    def _prompt_command(self, prompts: McpPrompts, name: str, rest: str) -> None:
+    def _prompt_command(self, prompts: Prompts, name: str, rest: str) -> None:
         """List the prompts, or send one."""
         try:
             if name == "/prompts":

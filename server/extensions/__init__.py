@@ -14,7 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from .declaration import Command, ConfigKey, Extension, ProcessPart
+from .declaration import Command, ConfigKey, EntryRules, Extension, ProcessPart
 
 ALL = "*"  # in `server.extensions`: every one that is there
 NOT_NAMED = 2  # exit code of a command of an extension that `server.extensions` leaves out
@@ -74,6 +74,16 @@ def select(
 def config_keys() -> dict[str, ConfigKey]:
     """Return the keys of the configuration that those which are there declare."""
     return {key: about for each in present().values() for key, about in each.config_keys.items()}
+
+
+def entry_rules() -> dict[str, EntryRules]:
+    """Return the rules of maps of entries, by the part of the half `server` that such a map is."""
+    return {
+        key.removeprefix("server."): load(name, about.entries)
+        for name, each in present().items()
+        for key, about in each.config_keys.items()
+        if about.entries
+    }
 
 
 def errors() -> dict[str, tuple[int, str]]:

@@ -13,7 +13,7 @@ Nothing of the kernel imports an extension: its folder can be deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,10 +41,34 @@ class ConfigKey(NamedTuple):
 
     default   its value where nobody sets it; None: it is not there
     kind      what it may hold; None: what is like the default
+    entries   "module:name" of the EntryRules of a map of entries; "" for none
     """
 
     default: Any = None
     kind: Kind | None = None
+    entries: str = ""
+
+
+PUBLIC = "public"  # a public https address may be set
+
+
+def allow(names: Iterable[str], public: Iterable[str] = (), **below: Any) -> dict[str, Any]:
+    """Return names that may be changed: -> True, PUBLIC, or what is allowed below."""
+    return dict.fromkeys(names, True) | dict.fromkeys(public, PUBLIC) | below
+
+
+class EntryRules(NamedTuple):
+    """What the network may change in the entries of a map (api/host_access.py).
+
+    normalize   (entry) -> the entry in the form in which entries are compared; raises ToolError
+    network     see `allow`
+    kinds       place in an entry, "" for all of it -> what it may hold; the kinds say what opens
+                something
+    """
+
+    normalize: Callable[[dict[str, Any]], dict[str, Any]]
+    network: Mapping[str, Any]
+    kinds: Mapping[str, Kind]
 
 
 class Command(NamedTuple):

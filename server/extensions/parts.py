@@ -16,6 +16,7 @@ from ..json_types import Session
 from ..lib.http.client import Client
 from ..models.registry import Models
 from ..session.limits import LimitCeilings
+from ..tools.tool_source import ToolSource
 from . import ProcessParts, load, select
 from .declaration import ProcessPart
 
@@ -27,6 +28,7 @@ class Host(NamedTuple):
     client: Client
     models: Models
     ceilings: LimitCeilings
+    env: Mapping[str, str]
     process: ProcessPart | None = None
 
 
@@ -45,6 +47,14 @@ class Parts:
 
         They run in this process, without a sandbox.
         """
+        return ()
+
+    def settings_routes(self) -> Mapping[tuple[str, str], Route]:
+        """Return routes that are there only where the configuration can be changed over HTTP."""
+        return {}
+
+    def tool_sources(self) -> Iterable[ToolSource]:
+        """Return what offers tools that come and go. They are loaded when the agent opens."""
         return ()
 
     def info(self, owner: str) -> Mapping[str, Any]:

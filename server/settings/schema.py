@@ -211,7 +211,6 @@ SHAPES: dict[str, Kind] = DECLARED | {
             {"ceiling": one_of("deny", "ask", "auto"), "allow": ADDRESSES, "requirements": COMMANDS}
         )
     ),
-    "server.mcpServers": _map(OPEN),
     "server.rest": _map(_closed(REST)),
     "server.search.provider": one_of("", "off", *SEARCH_PROVIDERS),
     "server.search.url": opening(

@@ -1,8 +1,8 @@
-"""The catalog of tools: built-in, from the owner's files and packages, REST APIs and MCP servers.
+"""The catalog of tools: built-in, from the owner's files and packages, REST APIs and tool sources.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
 (tool_files.py) and packages are described by child processes (user_tools.py, package_tools.py), so
-that the server runs none of their code; tool sources (program_tools.py) are the exception. A broken
+that the server runs none of their code; source files (program_tools.py) are the exception. A broken
 tool is left out and reported in `problems`; the others are loaded.
 """
 
@@ -13,7 +13,7 @@ import copy
 import functools
 import os
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,7 @@ from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
 from .function_tools import ChildTool, builtin_tool, owner_tool
 from .http_api import operations
-from .mcp.servers import McpServers, McpTool
-from .program_tools import BaseTool, Objects, ToolSource, as_object, is_source, load_source, record
+from .program_tools import BaseTool, Objects, SourceFile, as_object, is_source, load_source, record
 from .python_packages import package_of
 from .runner import OWN_LIMITS, Job, ToolRunner
 from .session_tools import session_tools
@@ -50,13 +49,14 @@ from .tool_files import (
     source_problem,
     with_environment,
 )
+from .tool_source import ToolSource
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
 FILES = "tools/"  # the task that looks at files; no name of a package
 SOMEWHERE = ("web_search",)  # tools that are there only where something for them is found
 EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
-MAX_PROBLEMS = 500  # an MCP server could cause an unlimited number
+MAX_PROBLEMS = 500  # another server could cause an unlimited number
 
 logger = log.get("tools")
 
@@ -95,13 +95,14 @@ class Catalog:
         self.entries: Mapping[str, Entry] = {}
         self.version = 0  # grows after `entries` was replaced
         self.problems: list[str] = []
-        self._servers: McpServers | None = None
-        self._by_server: dict[str, list[McpTool]] = {}
+        self.sources: list[ToolSource] = []
+        self._of_sources: set[str] = set()  # names of their tools
+        self._parts: dict[tuple[ToolSource, str], Sequence[Tool]] = {}
         self.packages: dict[str, Package] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._files = ToolFiles(runner)
         self._given: dict[str, tuple[Environment, str]] = {}  # of built-in tools; and its folder
-        self._sources: list[ToolSource] = []
+        self._source_files: list[SourceFile] = []
         self._objects = Objects()
         for function in builtin.PYTHON:
             self.add(builtin_tool(function, runner))
@@ -190,7 +191,7 @@ class Catalog:
             if wrong := source_problem(path):
                 return [wrong]
             source = load_source(path)
-            return [source] if isinstance(source, str) else await self._add_source(source)
+            return [source] if isinstance(source, str) else await self._add_source_file(source)
         return self._exchange((), await self._files.tools(path))
 
     async def _refresh_files(self) -> None:
@@ -258,15 +259,15 @@ class Catalog:
         for each in things:
             self.add(record(as_object(each), origin, self._objects))
 
-    async def _add_source(self, source: ToolSource) -> list[Tool | str]:
-        self._sources.append(source)
+    async def _add_source_file(self, source: SourceFile) -> list[Tool | str]:
+        self._source_files.append(source)
         try:
             return self._replace_source_tools(source, await source.ask())
         except ToolError as error:
             return [str(error)]
 
     def _replace_source_tools(
-        self, source: ToolSource, things: list[BaseTool | str]
+        self, source: SourceFile, things: list[BaseTool | str]
     ) -> list[Tool | str]:
         """Replace all tools of a source. Return each tool, or the reason why it is refused."""
         made = list[Tool | str]()
@@ -308,7 +309,7 @@ class Catalog:
             self._publish(after)
         return found
 
-    async def _ask_again(self, source: ToolSource) -> None:
+    async def _ask_again(self, source: SourceFile) -> None:
         try:
             for item in self._replace_source_tools(source, await source.ask()):
                 if isinstance(item, str):
@@ -343,19 +344,23 @@ class Catalog:
                 except (ToolError, SchemaError) as error:
                     self._problem(f"server.rest.{api}: {item.name}: {error}")
 
-    async def add_mcp(self, servers: McpServers) -> None:
-        """Start every MCP server and add its tools, now and whenever its list changes."""
-        self._servers = servers
-        await servers.load(self._replace_server_tools)
-        self.problems += servers.problems
+    async def load_sources(self) -> None:
+        """Add the tools of `sources`, now and whenever they change."""
+        for source in self.sources:
+            await source.load(functools.partial(self._replace_part, source))
+            self.problems += source.problems
+
+    def stand_in(self, name: str) -> Tool | None:
+        """Return a source's tool for a call that was made at another server, None if it is none."""
+        return next(filter(None, (source.stand_in(name) for source in self.sources)), None)
 
     def refresh(self) -> None:
-        """Begin to refresh the sources, MCP servers and packages that are due, without waiting."""
-        for source in self._sources:
+        """Begin to refresh the sources, files and packages that are due, without waiting."""
+        for source in self._source_files:
             if source.is_due(asyncio.get_running_loop().time()):
                 source.running = asyncio.create_task(self._ask_again(source))
-        if self._servers is not None:
-            self._servers.refresh()
+        for each in self.sources:
+            each.refresh()
         if self._files.may_have_changed():
             self._begin_look(FILES, self._refresh_files)
         for name, package in self.packages.items():
@@ -374,7 +379,7 @@ class Catalog:
     async def close(self) -> None:
         """Cancel pending refreshes of sources and packages."""
         tasks = [*self._looking.values()]
-        tasks += [source.running for source in self._sources if source.running is not None]
+        tasks += [source.running for source in self._source_files if source.running is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -425,25 +430,27 @@ class Catalog:
         for each in package.problems:
             self._problem(each)
 
-    def _replace_server_tools(self, server: str, tools: list[McpTool]) -> None:
-        """Replace all tools of an MCP server, keeping the order of the servers.
+    def _replace_part(self, source: ToolSource, part: str, tools: Sequence[Tool]) -> None:
+        """Replace all tools of a part of a source, keeping the order of the parts.
 
         Providers cache a prompt up to its first difference.
         """
-        self._by_server[server] = tools
-        schemas = Schemas()
-        known = {n: e for n, e in self.entries.items() if isinstance(e.tool, McpTool)}
-        entries = {n: e for n, e in self.entries.items() if n not in known}
-        for each in self._servers.names if self._servers else ():
-            for tool in self._by_server.get(each, ()):
+        self._parts[source, part] = tools
+        schemas, before = Schemas(), self.entries
+        entries = {name: e for name, e in before.items() if name not in self._of_sources}
+        names: set[str] = set()
+        for key in ((source, part) for source in self.sources for part in source.parts):
+            for tool in self._parts.get(key, ()):
                 try:
-                    old = known.get(tool.name)
+                    old = before.get(tool.name) if tool.name in self._of_sources else None
                     if old is not None and old.tool == tool and tool.name not in entries:
                         entries[tool.name] = old
                     else:
                         self._add_to(entries, tool, schemas)
+                    names.add(tool.name)
                 except (ToolError, SchemaError) as error:
-                    self._problem(f"mcpServers.{each}: {tool.listed_name}: {error}")
+                    self._problem(f"{key[0].place_of(key[1], tool)}: {error}")
+        self._of_sources = names
         self._publish(entries)
 
     def _problem(self, text: str) -> None:

@@ -242,7 +242,7 @@ def _outcome(called: Called, lines: tuple[str, ...], usage: dict[str, Any]) -> O
 
 
 @dataclass(eq=False)
-class ToolSource:
+class SourceFile:
     """A file with `tools()`. `asked_at`: loop time of its last call; `running`: its task."""
 
     name: str
@@ -308,7 +308,7 @@ def is_source(path: Path) -> bool:
     )
 
 
-def load_source(path: Path) -> ToolSource | str:
+def load_source(path: Path) -> SourceFile | str:
     """Return the source in a file, or the reason why it is refused."""
     module = load(path, "tools")
     if isinstance(module, str):
@@ -316,4 +316,4 @@ def load_source(path: Path) -> ToolSource | str:
     refresh_s = getattr(module, "REFRESH_S", REFRESH_S)
     if type(refresh_s) not in (int, float) or not refresh_s >= 0:
         return f"REFRESH_S is {refresh_s!r:.40}, wanted a number of seconds"
-    return ToolSource(path.name, getattr(module, FUNCTION), float(refresh_s))
+    return SourceFile(path.name, getattr(module, FUNCTION), float(refresh_s))

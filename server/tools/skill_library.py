@@ -1,26 +1,26 @@
 """The skills that a session may use: the owner's, and those of the trusted folder that it works on.
 
 What is in the folder is read by the workspace process (workspace/guidance.py), all else by the
-server (skills/catalog.py). Those of MCP servers stay there, and are read one file at a time
-(mcp/skills.py).
+server (skills/catalog.py). Those of other servers stay there (skills/remote.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..config import Config
 from ..errors import Problem
 from ..json_types import Json, Session, UsedSkill
 from ..session.skills import PLACE, used_skills
 from ..skills.catalog import Skill, SkillCatalog
 from ..skills.folder import MAX_REFERENCE, SkillError, files_of, read_file, skill_text
+from ..skills.remote import SOURCE, RemoteSkill, RemoteSkills
 from ..telemetry import log
 from ..workspace.errors import WorkspaceError
 from ..workspace.host import Workspace, Workspaces
-from .mcp.skills import SOURCE, McpSkill, McpSkills
 from .runner import ToolRunner
 
 logger = log.get("skills")
@@ -38,7 +38,7 @@ class FoundSkill:
     source: str
     path: str = ""
     skill: Skill | None = field(default=None, compare=False)
-    remote: McpSkill | None = field(default=None, compare=False)
+    remote: RemoteSkill | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,20 @@ class LoadedSkill:
 class SkillLibrary:
     """The skills of one server, for its sessions.
 
-    `settings`: server.skills. `remote`: those of its MCP servers.
+    `owners`: keys that use the owner's own. `remote`: those of other servers.
     """
 
     def __init__(
         self,
-        catalog: SkillCatalog,
+        config: Config,
+        owners: Collection[str],
         runner: ToolRunner,
         workspaces: Workspaces,
-        settings: Mapping[str, Any],
-        remote: McpSkills,
     ) -> None:
-        self.remote = remote
-        self.catalog, self.copies = catalog, runner.skill_copies
+        settings = config.server["skills"]
+        self.remote: RemoteSkills[Any] = RemoteSkills()
+        self.catalog = SkillCatalog(config.home, settings["folders"], owners)
+        self.copies = runner.skill_copies
         self._runner, self._workspaces = runner, workspaces
         self.list_tokens = int(settings["list_tokens"])
 
@@ -232,7 +233,7 @@ class SkillLibrary:
         return workspace if folder is not None and folder.trusted else None
 
 
-def _of_server(skill: McpSkill, name: str) -> FoundSkill:
+def _of_server(skill: RemoteSkill, name: str) -> FoundSkill:
     """Return a skill of an MCP server; a model sees whose it is."""
     told = f"[of the MCP server {skill.server}] {skill.description}"
     return FoundSkill(name, told, SOURCE, remote=skill)

@@ -24,9 +24,9 @@ from ..session.skills import (
 )
 from ..skills.folder import FILE, SkillError, skill_text
 from ..skills.front_matter import FrontMatterError, read_front_matter
+from ..skills.remote import SOURCE
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, tool
-from .mcp.skills import SOURCE
 from .result import shorten_text
 from .runner import Outcome
 from .skill_library import WORKSPACE, FoundSkill, SkillLibrary

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -34,7 +34,6 @@ from ..session.json_patch import copy_json
 from ..session.limits import LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..skills.catalog import SkillCatalog
 from ..workspace.folders import Folders
 from ..workspace.host import Workspaces
 from . import client_tools, policy
@@ -53,13 +52,12 @@ from .base import (
 from .catalog import SOMEWHERE, Catalog, Entry
 from .decorators import ToolError
 from .function_tools import ChildTool
-from .mcp.library import McpLibrary
-from .mcp.servers import McpServers
 from .permission_mode import Permission, PermissionModes
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
 from .runner import Outcome, ToolRunner
 from .skill_library import SkillLibrary
+from .tool_source import ToolSource
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
 MOST_OFFERS = 64  # cached lists of declarations; few sessions differ in their tool settings
@@ -150,19 +148,9 @@ class Toolbox:
         self.permissions = PermissionModes(server["permission_modes"], self._runner)
         self._modules: Json = server["tool_modules"]
         self.host = ""  # operating system for tools that run here; empty if none can run
-        mcp = McpServers(
-            server["mcpServers"], client or Client(), self._most["wall_s"], home=config.home
-        )
-        self.library, self.accounts = McpLibrary(mcp, self._ceilings), mcp.accounts
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents, wanted = AgentFolders(config.agents_folder, owners), server["skills"]
-        self.skills = SkillLibrary(
-            SkillCatalog(config.home, wanted["folders"], owners),
-            self._runner,
-            self.workspaces,
-            wanted,
-            self.library.skills,
-        )
+        agents = AgentFolders(config.agents_folder, owners)
+        self.skills = SkillLibrary(config, owners, self._runner, self.workspaces)
         self._catalog = Catalog(self._runner, agents, client, allowed, self.skills)
         self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
@@ -197,10 +185,11 @@ class Toolbox:
         await self._catalog.close()
         self.workspaces.close()
         self._runner.close()
-        await self.library.close()
+        for source in self._catalog.sources:
+            await source.close()
 
     async def load_owner_tools(self, found: Iterable[Tool] = ()) -> None:
-        """Add the owner's tools: files, packages, REST operations, MCP servers; and those `found`.
+        """Add the owner's tools: files, packages, REST operations, sources; and those `found`.
 
         Load errors are added to `problems`.
         """
@@ -211,7 +200,7 @@ class Toolbox:
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         self._catalog.add_found(found)
-        await self._catalog.add_mcp(self.library.servers)
+        await self._catalog.load_sources()
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
@@ -221,6 +210,22 @@ class Toolbox:
         Raises ToolError and SchemaError for anything else.
         """
         self._catalog.add_objects(things, "program")
+
+    def add_source(self, source: ToolSource) -> None:
+        """Add a source, whose tools `load_owner_tools` loads. At most one may have skills."""
+        self._catalog.sources.append(source)
+        if source.skills is not None:
+            self.skills.remote = source.skills
+
+    @property
+    def sources(self) -> Sequence[ToolSource]:
+        """Return the sources of tools."""
+        return self._catalog.sources
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a call that a source holds still needs this toolbox."""
+        return any(source.busy for source in self._catalog.sources)
 
     async def load(self, path: Path) -> list[Tool | str]:
         """Add the tools of one file. Return each tool, or the reason why it is refused."""
@@ -252,7 +257,7 @@ class Toolbox:
             raise Problem("answer_invalid", detail, errors=errors)
 
     def look_again(self) -> None:
-        """Begin to refresh the lists of sources, packages and MCP servers, for later runs."""
+        """Begin to refresh the lists of sources, files and packages, for later runs."""
         self._catalog.refresh()
 
     def _edit_errors(self, session: Session) -> Iterator[dict[str, str]]:
@@ -498,7 +503,7 @@ class Toolbox:
                 return None  # it is the page's
         if entry is None and name in self._catalog.named:
             entry = self._named(session).get(name)
-        if entry is None and (tool := self.library.servers.stand_in(name)):
+        if entry is None and (tool := self._catalog.stand_in(name)):
             return Entry(tool, cached_validator(tool.parameters))
         return _as_declared(entry, session) if entry else None
 
@@ -555,7 +560,7 @@ class Toolbox:
         owner: str,
     ) -> Outcome | ToolQuestion:
         name, judge = call["function"]["name"], self.judge(session)
-        if (entry := self._entry(name, session)) is None:  # an MCP server removed it since
+        if (entry := self._entry(name, session)) is None:  # its source removed it since
             return failure(self._unknown(name, judge), "not_found")
         tool = entry.tool
         if reason := self.unavailable(tool):  # another server may have judged the call

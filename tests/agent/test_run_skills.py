@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 import unittest
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def call(name: str, /, **args: Any) -> tuple[Any, ...]:
 class Server:
     """An agent with its tools in a home folder, and what the model is sent."""
 
+    make_toolbox: Callable[[Config], Toolbox] = staticmethod(Toolbox)
+
     def __init__(self, home: Path, script: Any, **more: Any) -> None:
         server = copy.deepcopy(DEFAULTS["server"])
         server["skills"]["folders"] = []
@@ -51,7 +54,7 @@ class Server:
             server[key] = server[key] | value if isinstance(value, dict) else value
         self.config = Config(server, copy.deepcopy(DEFAULTS["session"]), home)
         self.home, self.model = home, ScriptedModel(script)
-        self.toolbox = Toolbox(self.config)
+        self.toolbox = self.make_toolbox(self.config)
 
     async def __aenter__(self) -> Server:
         sandbox = self.config.server["sandbox"]

@@ -12,7 +12,7 @@ from typing import Any
 from server.api.host_access import (
     EACH,
     NETWORK,
-    PUBLIC,
+    RULES,
     TO,
     find_openings,
     find_redirects,
@@ -20,11 +20,9 @@ from server.api.host_access import (
     refusals,
     why_inner,
 )
+from server.extensions.declaration import PUBLIC
 from server.lib.json_schema.field_types import ANY, Kind, object_of
 from server.settings.schema import MODEL, MODULES, OPENS, PROVIDER, REST, kind_of
-from server.tools.decorators import ToolError
-from server.tools.mcp.entry import ALIASES, ENTRY, normalize_entry
-from server.tools.mcp.oauth.settings import SETTINGS
 
 from ..fakes import DEFAULTS
 
@@ -45,9 +43,9 @@ KINDS: dict[str, Kind] = {
     "model": object_of(MODEL),
     "rest": object_of(REST),
     "tool_modules": object_of(MODULES),
-    "mcpServers": ENTRY,
-    "oauth": SETTINGS,
 }
+for part, rules in RULES.items():
+    KINDS |= {".".join(filter(None, (part, at))): kind for at, kind in rules.kinds.items()}
 # What a key of the configuration is called if its texts are a path, a command or an address.
 SOUNDS = re.compile(
     r"(?i)(^|_)(paths?|dirs?|folders?|files?|cert|cwd|read|log|home)$|file$|dir$|path$"
@@ -86,8 +84,7 @@ def rule_of(place: str) -> Any:
         "provider": ("providers", EACH),
         "model": ("providers", EACH, "models", EACH),
         "rest": ("rest", EACH),
-        "mcpServers": ("mcpServers", EACH),
-        "oauth": ("mcpServers", EACH, "oauth"),
+        **{part: (part, EACH) for part in RULES},
     }
     first, *rest = place.split(".")
     rule: Any = NETWORK
@@ -106,13 +103,13 @@ class Marks(unittest.TestCase):
                 seen += 1
                 with self.subTest(place):
                     self.assertIn(kind.schema.get(OPENS), ("path", "command", "address"))
-        self.assertGreater(seen, 30)
+        self.assertGreater(seen, 25)
 
     def test_over_the_network_no_path_or_command_and_addresses_are_public(self) -> None:
         marks = [
             (place, kind.schema[OPENS]) for place, kind in every_text() if OPENS in kind.schema
         ]
-        self.assertGreater(len(marks), 40)
+        self.assertGreater(len(marks), 30)
         for place, opens in marks:
             with self.subTest(place):
                 wanted = (None, PUBLIC) if opens == "address" else (None,)
@@ -127,9 +124,9 @@ class Marks(unittest.TestCase):
                 if inner is None:
                     yield f"{at}.{name}"
                 elif isinstance(below, dict):
-                    swap = {"mcpServers": object_of(each=ENTRY), "oauth": SETTINGS}
-                    models = object_of(each=object_of(MODEL))
-                    swap["models"] = models
+                    swap = {"models": object_of(each=object_of(MODEL))}
+                    for part, rules in RULES.items():
+                        swap |= {**rules.kinds, part: object_of(each=rules.kinds[""])}
                     yield from names(below, swap.get(name, inner), f"{at}.{name}")
 
         self.assertEqual([*names(NETWORK, KINDS["server"], "server")], [])
@@ -169,54 +166,12 @@ class Openings(unittest.TestCase):
                     allowed = rules.get(key) is True or isinstance(rules.get(key), dict)
                     self.assertEqual(names, [] if allowed else [name])
 
-    def test_entries_of_mcp_servers(self) -> None:
-        url = {"url": "https://n.example/mcp"}
-        machine = {"grant": "jwt_bearer", "clientId": "c", "assertionFile": "/etc/passwd"}
-        for entry, wanted in (
-            ({"command": "sh"}, ["command"]),
-            ({"command": "sh", "args": ["-c"], "env": {"A": "b"}, "cwd": "/"}, None),
-            ({**url}, ["url"]),
-            ({"httpUrl": "http://10.0.0.1"}, ["url"]),
-            ({"serverUrl": "http://10.0.0.1"}, ["url"]),
-            ({**url, "oauth": machine}, ["oauth.assertionFile"]),
-            ({**url, "auth": machine}, ["oauth.assertionFile"]),
-            ({**url, "oauth": {"issuer": "https://10.0.0.1"}}, ["oauth.issuer"]),
-            ({**url, "oauth": True, "headers": {"A": "b"}, "trust": True}, []),
-        ):  # fmt: skip
-            found = [each.name for each in find_openings({}, {"mcpServers": {"x": entry}})]
-            names = {each.removeprefix("server.mcpServers.x.") for each in found}
-            with self.subTest(entry):
-                if wanted is None:
-                    self.assertEqual(names, {"command", "args", "env", "cwd"})
-                else:
-                    self.assertEqual(names - {"url"}, {*wanted} - {"url"})
-                    self.assertEqual("url" in names, "command" not in entry)
-
-    def test_what_stays_or_goes_opens_nothing(self) -> None:
-        old = {"mcpServers": {"x": {"command": "sh", "args": ["-c", "true"]}}}
-        other = {"mcpServers": {"x": {"command": "sh", "args": ["-c", "false"]}}}
-        self.assertEqual([each.name for each in find_openings(old, old)], [])
-        self.assertEqual([each.name for each in find_openings(old, {"mcpServers": {}})], [])
-        off = {"mcpServers": {"x": {**old["mcpServers"]["x"], "disabled": True}}}
-        self.assertEqual([*find_openings(old, off)], [])
-        found = [each.name for each in find_openings(old, other)]
-        self.assertEqual(found, ["server.mcpServers.x.args"])
-
     def test_addresses_of_models_in_a_list(self) -> None:
         inner = {"model_name": "m", "api_url": "http://10.0.0.1"}
         after = {"providers": {"x": {"models": ["n", inner]}}}
         found = [(each.name, each.url) for each in find_openings({}, after)]
         self.assertEqual(found, [("server.providers.x.models.*.api_url", "http://10.0.0.1")])
         self.assertEqual([*find_openings(after, after)], [])
-
-    def test_an_unusable_entry_is_refused_only_if_it_is_new(self) -> None:
-        wrong = {"mcpServers": {"x": {"url": "http://a", "httpUrl": "http://b"}}}
-        self.assertEqual([*find_openings(wrong, wrong)], [])
-        befores: list[Any] = [{}, {"mcpServers": {"x": {"url": "http://a"}}}]
-        for before in befores:
-            for find in (find_openings, find_redirects, find_variables):
-                with self.subTest(find.__name__), self.assertRaises(ToolError):
-                    [*find(before, wrong)]
 
 
 class Addresses(unittest.TestCase):
@@ -244,7 +199,7 @@ class Addresses(unittest.TestCase):
 
     def test_where_they_may_be_set(self) -> None:
         after = {"providers": {"x": {"api_url": "http://10.0.0.1/v1"}}}
-        program = {"mcpServers": {"x": {"command": "sh"}}}
+        program = {"tool_modules": {"x": {"python": "sh"}}}
         usual = {"host": "127.0.0.1", "hosts": [], "auth_required": True}
         usual["remote_administration"] = False
         for more, address, command in (
@@ -281,59 +236,18 @@ class Secrets(unittest.TestCase):
             {"providers": {"main": {**main, "model_name": "x"}}},
             {"providers": {"main": {**main, "api_url": EVIL, "api_key": "sk-2"}}},
             {"providers": {}},
-            {"providers": "nothing", "mcpServers": None},
+            {"providers": "nothing", **dict.fromkeys(RULES)},
         ]
         for each in harmless:
             with self.subTest(part=each):
                 self.assertEqual([*find_redirects(OLD, {**OLD, **each})], [])
         self.assertEqual([*find_redirects({"providers": 5}, OLD)], [])
 
-    def test_whatever_an_mcp_server_is_written_like(self) -> None:
-        """Every spelling of every key that says where a secret goes, from every other one."""
-        spellings = {own: [own, *(k for k, v in ALIASES.items() if v == own)] for own in ("url",)}
-        oauth = ("oauth", *(key for key, own in ALIASES.items() if own == "oauth"))
-        secret = {"headers": {"Authorization": "Bearer MCP-SECRET-0123456789"}}
-        for old in spellings["url"]:
-            for new in spellings["url"]:
-                before = {"mcpServers": {"x": {old: "https://good.example", **secret}}}
-                after = {"mcpServers": {"x": {new: "https://evil.example", **secret}}}
-                same = {"mcpServers": {"x": {new: "https://good.example", **secret}}}
-                with self.subTest(old=old, new=new):
-                    self.assertEqual([*find_redirects(before, after)], ["server.mcpServers.x"])
-                    self.assertEqual([*find_redirects(before, same)], [])
-        base = {"url": "https://good.example"}
-        identity = {"grant": "identity_assertion", "assertionFile": "/a", "clientId": "c"}
-        for key in oauth:
-            for name, places in (
-                ("issuer", [{"clientId": "c", "issuer": at} for at in ("https://a", "https://b")]),
-                (
-                    "tokenEndpoint",
-                    [
-                        {**identity, "identityProvider": {"tokenEndpoint": at, "clientId": "c"}}
-                        for at in ("https://a/t", "https://b/t")
-                    ],
-                ),
-            ):
-                before, after = (
-                    {"mcpServers": {"x": {**base, key: {**place, "clientSecret": "s" * 20}}}}
-                    for place in places
-                )
-                with self.subTest(key=key, name=name):
-                    self.assertEqual([*find_redirects(before, after)], ["server.mcpServers.x"])
-
-    def test_a_secret_in_arguments_stays_with_its_program(self) -> None:
-        args = ["--api-key", "a-secret-key-0123456789", "-v"]
-        before = {"mcpServers": {"x": {"command": "good", "args": args}}}
-        after = {"mcpServers": {"x": {"command": "evil", "args": ["send", *args]}}}
-        self.assertEqual([*find_redirects(before, after)], ["server.mcpServers.x"])
-        after["mcpServers"]["x"]["command"] = "good"
-        self.assertEqual([*find_redirects(before, after)], [])
-
     def test_all_that_is_marked_says_where_a_secret_goes(self) -> None:
         for place, kind in every_text():
             top = place.partition(".")[0]
-            entry = top in ("provider", "model", "rest", "tool_modules", "mcpServers", "oauth")
-            if entry and OPENS in kind.schema and place != "mcpServers.env":
+            entry = top in ("provider", "model", "rest", "tool_modules", *RULES)
+            if entry and OPENS in kind.schema:
                 with self.subTest(place):
                     self.assertIn(place.rpartition(".")[2], TO | {"env"})
 
@@ -407,14 +321,6 @@ class Variables(unittest.TestCase):
     def test_it_does_not_go_to_another_address(self) -> None:
         after = put(FULL, ("providers", "main", "api_url"), EVIL)
         self.assertEqual([*find_variables(FULL, after)], ["server.providers.main"])
-
-    def test_a_normal_form_is_of_one_spelling(self) -> None:
-        for key, own in ALIASES.items():
-            if own in ("url", "oauth"):
-                base = {} if own == "url" else {"url": "https://a"}
-                value = "https://a" if own == "url" else {"client_id": "c"}
-                entry = normalize_entry({**base, key: value})
-                self.assertEqual(entry, normalize_entry({**base, own: value}))
 
 
 if __name__ == "__main__":

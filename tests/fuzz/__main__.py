@@ -12,14 +12,16 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from . import answers, intake, mcp, parser
+from ..extensions import rows_for
+from . import answers, intake, parser
 
 TARGETS: dict[str, Callable[[random.Random], str]] = {
     "answers": answers.trial,
     "intake": intake.trial,
-    "mcp": mcp.trial,
     "parser": parser.trial,
 }
+ADDED = {name: row for added in rows_for("FUZZ") for name, row in added.items()}
+TARGETS |= {name: trial for name, (trial, _) in ADDED.items()}
 TOLD_EVERY_S = 60.0
 
 

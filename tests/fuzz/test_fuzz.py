@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import unittest
 
-from .__main__ import TARGETS, chance
+from .__main__ import ADDED, TARGETS, chance
 
 SEED = 20261121
-TRIALS = {"parser": 1500, "answers": 150, "intake": 120, "mcp": 30}
+TRIALS = {"parser": 1500, "answers": 150, "intake": 120}
+TRIALS |= {name: number for name, (_, number) in ADDED.items()}
 
 
 class Fuzz(unittest.TestCase):

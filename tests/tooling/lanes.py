@@ -191,14 +191,14 @@ def expect_zero(
 
 
 def modules(lane: str = "unit") -> list[str]:
-    """Test modules of a lane: those of its own folders, or of no other lane's."""
+    """Test modules of a lane: those in folders of its names, or of no other lane's."""
     owners = {folder: name for name, folders in OWN_FOLDERS.items() for folder in folders}
     names = []
     for path in sorted((tools.ROOT / "tests").rglob("test_*.py")):
         parts = path.relative_to(tools.ROOT).with_suffix("").parts
         if "node_modules" in parts or not all(part.isidentifier() for part in parts):
             continue
-        if owners.get(parts[1], "unit") == lane:
+        if next((owners[part] for part in parts[1:-1] if part in owners), "unit") == lane:
             names.append(".".join(parts))
     return names
 

@@ -110,7 +110,7 @@ class Again(Case):
         tools = catalog(self.folder)
         path = self.file("def tools():\n    if not GIVEN: 1 / 0\n    return [T(n) for n in GIVEN]")
         await tools.add_file(path)
-        (source,) = tools._sources
+        (source,) = tools._source_files
         given = source.function.__globals__["GIVEN"]
         builtin = [name for name in tools.entries if name != "a"]
         version = tools.version
@@ -130,7 +130,7 @@ class Again(Case):
     async def test_it_is_asked_when_it_is_due_and_once(self) -> None:
         tools = catalog(self.folder)
         await tools.add_file(self.file("REFRESH_S = 0\ndef tools(): return [T(n) for n in GIVEN]"))
-        (source,) = tools._sources
+        (source,) = tools._source_files
         source.function.__globals__["GIVEN"].append("b")
         tools.refresh()
         task = source.running

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -20,8 +19,6 @@ from server.tools.client_tools import ClientTool
 from server.tools.fetch import FetchTool
 from server.tools.function_tools import ChildTool, InlineTool, StatefulTool
 from server.tools.http_api import HttpTool
-from server.tools.mcp.library import ResourceTool
-from server.tools.mcp.servers import McpTool
 from server.tools.policy import Grants, decide
 from server.tools.program_tools import ObjectTool
 from server.tools.session_tools import ControlTool
@@ -30,10 +27,9 @@ from server.tools.skill_tools import SkillTool
 from server.tools.tool_files import MissingTool
 from server.tools.web_search import WebSearchTool
 
+from ..extensions import rows_for
+
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "security.md"
-PARROT = Path(__file__).parent / "mcp_parrot.py"
-LIBRARY = Path(__file__).parent / "mcp_library.py"
-SERVER = Path(__file__).parent / "mcp_server.py"
 OWN = """from yaa import tool
 @tool(read_only=True)
 def own_look(n: int) -> int:
@@ -53,25 +49,20 @@ LEAVES: dict[type[Tool], bool] = {
     FetchTool: True,
     HttpTool: True,
     InlineTool: False,
-    McpTool: True,
     MissingTool: False,
     ObjectTool: False,
-    ResourceTool: True,
     SkillSaveTool: False,
     SkillTool: True,
     StatefulTool: False,
     WebSearchTool: True,
 }
+for each in rows_for("LEAVES"):
+    LEAVES |= each
 # Those that leave it unasked: any other one is a door that nobody has decided about.
-DECIDED = {
-    "`skill`",
-    "tools of MCP servers with `trust` that say `readOnlyHint`",
-    "`read_resource` of MCP servers with `trust`",
-    "HTTP APIs, `GET` and `HEAD`",
-}
+DECIDED = {"`skill`", "HTTP APIs, `GET` and `HEAD`"}.union(*rows_for("UNASKED"))
 
 
-def rows() -> dict[str, str]:
+def table_of_page() -> dict[str, str]:
     """Return first cell -> second cell of the table of tools."""
     section = PAGE.read_text().split("\n## What a model that obeys", 1)[1].split("\n## ", 1)[0]
     table = section.split("| Tool | Asked |", 1)[1].split("\n\n", 1)[0]
@@ -86,14 +77,10 @@ def subclasses(kind: type[Tool]) -> Iterator[type[Tool]]:
         yield from subclasses(each)
 
 
-def row_of(tool: Tool, named: dict[str, str], trusted: set[str]) -> str:
+def row_of(tool: Tool, named: dict[str, str]) -> str:
     """Return the row that a tool belongs to, as the page calls it."""
-    if isinstance(tool, McpTool):
-        about = "`read_resource` of MCP servers" if isinstance(tool, ResourceTool) else ""
-        about = about or "tools of MCP servers"
-        if tool.server not in trusted or not (about.startswith("`") or tool.read_only):
-            return about
-        return f"{about} with `trust`" + ("" if about[0] == "`" else " that say `readOnlyHint`")
+    if added := next(filter(None, (row_of_it(tool) for row_of_it in rows_for("unasked_row"))), ""):
+        return str(added)
     if isinstance(tool, HttpTool):
         safe = tool.name.endswith(("_get", "_head"))
         return f"HTTP APIs, {'`GET` and `HEAD`' if safe else 'other methods'}"
@@ -114,11 +101,6 @@ class Unasked(unittest.IsolatedAsyncioTestCase):
             "server.discover": False,
             "server.sandbox.require": "none",
             "server.search": {"provider": "brave", "api_key": "k" * 20},
-            "server.mcpServers": {
-                "plain": {**self.program(LIBRARY, "modern"), "skills": ["*"]},
-                "trusted": {**self.program(SERVER, "modern"), "trust": True},
-                "library": {**self.program(LIBRARY, "modern"), "trust": True},
-            },
             "server.rest": {
                 "api": {
                     "base_url": "https://api.example",
@@ -128,20 +110,18 @@ class Unasked(unittest.IsolatedAsyncioTestCase):
                 }
             },
         }
+        for added in rows_for("unasked_config"):
+            flags |= added(self.home)
         config = load(self.home, None, {}, flags)
         self.app = await self.enterAsyncContext(App(config, {}))
 
-    def program(self, script: Path, *manners: str) -> dict[str, Any]:
-        notes = str(self.home / f"notes {script.stem}")
-        return {"command": sys.executable, "args": [str(script), notes, *manners]}
-
     async def test_every_tool_does_what_its_row_says(self) -> None:
-        toolbox, table = self.app.toolbox, rows()
+        toolbox, table = self.app.toolbox, table_of_page()
         named = {n: row for row in table for n in re.findall(r"`(\w+)`", row) if " of " not in row}
         tools = [each.tool for each in (*toolbox._tools.values(), *toolbox._only_named().values())]
         seen, unasked = set(), set()
         for tool in tools:
-            row = row_of(tool, named, {"trusted", "library"})
+            row = row_of(tool, named)
             with self.subTest(tool.name):
                 self.assertIn(row, table)
                 asked = toolbox.policy(tool, None) == "ask"

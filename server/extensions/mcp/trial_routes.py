@@ -1,0 +1,87 @@
+"""The handler of `/settings/try/mcp`: try an MCP server before it is used.
+
+Only owners' keys are let in, and nothing is written. A saved secret is used only where the saved
+entry would send it: at the same address, or in the same program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from ...api.body import misfit, read_fields
+from ...api.router import RequestContext, Route
+from ...api.settings_trials import (
+    AT_ONCE,
+    MAX_BODY,
+    check_openings,
+    check_owner,
+    refuse_saved_secrets,
+    with_kept,
+)
+from ...config import Config
+from ...errors import Problem
+from ...json_types import Json
+from ...lib.http.client import Client
+from ...lib.json_schema.objects import object_schema
+from ...lib.runtime.accounts import OWNER, Pool
+from ...tools.decorators import ToolError
+from .entry import normalize_entry
+from .trial import try_server
+
+PROGRAM = ("command", "args", "cwd")  # what decides where the secrets of `env` go
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+_BODY = object_schema({"name": _NAME, "entry": {"type": "object"}}, ("name",), closed=True)
+
+
+class Trials:
+    """The trials of MCP servers. `env`: the variables of the process, for `${NAME}`."""
+
+    def __init__(self, config: Config, client: Client, env: Mapping[str, str]) -> None:
+        self._server, self._home = config.server, config.home
+        self._client, self._env = client, env
+        self._turns = Pool(AT_ONCE, OWNER)
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
+        return {("POST", "/settings/try/mcp"): Route(self.post)}
+
+    async def post(self, call: RequestContext) -> None:
+        """Try an MCP server: an entry, or the saved one of that name. Its process is ended."""
+        check_owner(call)
+        body = await read_fields(call, MAX_BODY, _BODY)
+        name = body["name"]
+        saved = self._server["mcpServers"].get(name)
+        if saved is None and "entry" not in body:
+            raise Problem(
+                "not_found", f"There is no MCP server {name[:100]!r} in the configuration"
+            )
+        entry = saved or {}
+        if "entry" in body:
+            entry, kept = with_kept(body["entry"], saved, self._env, "entry")
+            if kept and not _goes_to_same(entry, saved):
+                refuse_saved_secrets("entry", "the saved command or address")
+            await check_openings(self._server, "mcpServers", name, entry, saved)
+        async with self._turns.turn():
+            found = await try_server(name, entry, self._client, self._home)
+        await call.json(found)
+
+
+def _goes_to_same(entry: Json, saved: Json | None) -> bool:
+    """Return whether two entries send their secrets to the same place. Raises Problem."""
+    new = _normal(entry)
+    old = _normal(saved) if saved is not None else {}
+    is_same = all(new.get(key) == old.get(key) for key in PROGRAM)
+    return is_same and _origin(new) == _origin(old) and new.get("oauth") == old.get("oauth")
+
+
+def _normal(entry: Json) -> Json:
+    try:
+        return normalize_entry(entry)
+    except ToolError as error:
+        raise misfit("entry", str(error)) from None
+
+
+def _origin(entry: Json) -> tuple[str, str]:
+    parts = urlsplit(entry.get("url", ""))
+    return parts.scheme.lower(), parts.netloc.lower()

@@ -1,0 +1,66 @@
+"""The interface of what offers tools that come and go, such as other servers.
+
+The toolbox loads each source after the owner's own tools; a source then replaces its tools whenever
+they change. It may also offer skills to models and prompts to people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..errors import Problem
+from ..json_types import Json
+from ..skills.remote import RemoteSkills
+from .base import Tool
+
+Replace = Callable[[str, Sequence[Tool]], None]  # (a part of the source, all tools of that part)
+
+
+class ToolSource:
+    """Where tools come from; this class offers nothing."""
+
+    skills: RemoteSkills[Any] | None = None
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """Return the names of its parts, in the order in which models see their tools."""
+        return ()
+
+    @property
+    def problems(self) -> list[str]:
+        """Return what the owner has to fix, one line each."""
+        return []
+
+    @property
+    def busy(self) -> bool:
+        """Return whether a call that it holds still needs it."""
+        return False
+
+    async def load(self, replace: Replace) -> None:
+        """Begin to list the tools: `replace` is called with those of a part, now and later."""
+
+    def refresh(self) -> None:
+        """Begin to list again what is due, without waiting."""
+
+    def stand_in(self, name: str) -> Tool | None:
+        """Return a tool for a call that was made at another server, None if it is not a source's.
+
+        It is for tools that can be listed only after a sign-in, which the tool asks for.
+        """
+        return None
+
+    def place_of(self, part: str, tool: Tool) -> str:
+        """Return where the owner finds a tool that cannot be used."""
+        return f"{part}: {tool.name}"
+
+    async def prompts(self) -> list[Json]:
+        """Return {name, prompts: [{name, arguments, …}], problem?} of each part that has some."""
+        return []
+
+    async def prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> Json:
+        """Return a prompt of the part `name` as {messages: [{role, text}]}. Raises Problem."""
+        raise Problem("not_found", f"There is no {name[:100]!r} here")
+
+    async def close(self) -> None:
+        """End what was begun."""

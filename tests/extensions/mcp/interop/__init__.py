@@ -1,0 +1,1 @@
+"""Real clients and servers of MCP."""

@@ -1,0 +1,27 @@
+"""A toolbox with the MCP servers of its configuration, as an App makes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.config import Config
+from server.extensions.mcp.parts import McpParts
+from server.extensions.parts import Host
+from server.lib.http.client import Client
+from server.tools.toolbox import Toolbox
+
+NOT_USED: Any = None
+
+
+def toolbox_of(config: Config, client: Client | None = None) -> Toolbox:
+    parts = McpParts(Host(config, client or Client(), NOT_USED, NOT_USED, {}))
+    toolbox = Toolbox(config, client)
+    for source in parts.tool_sources():
+        toolbox.add_source(source)
+    return toolbox
+
+
+def accounts_of(toolbox: Toolbox) -> Any:
+    """The sign-ins at the MCP servers of such a toolbox."""
+    (library,) = toolbox.sources
+    return library.servers.accounts  # type: ignore[attr-defined]
