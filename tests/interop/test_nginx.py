@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
 import tempfile
 import threading
@@ -30,7 +29,7 @@ from server.tools.runner import ToolRunner
 from ..agent.test_loop import Client, complete
 from ..chaos.test_kill import OWNED, PAGE_TOOL, Model
 from ..http.test_tls import pair
-from ..tooling import patience, tools
+from ..tooling import patience, ports, tools
 from ..tooling.child import Child, Yaa
 
 SITE = tools.ROOT / "docs" / "deploy" / "nginx.conf"
@@ -76,8 +75,7 @@ class Balanced(unittest.TestCase):
 
     def start_nginx(self, cert: Path, key: Path) -> int:
         """The file as it is shipped, with the ports and certificates of this test in it."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = int(free.getsockname()[1])
+        (port,) = self.enterContext(ports.held(1))
         site = SITE.read_text()
         for old, new in (
             ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),

@@ -169,11 +169,13 @@ class Workers(Sandboxed):
         if self.runner.sandbox["tier"] != "A":
             self.skipTest("in tier B a call that runs comes to its end")
         assert self.runner.pool is not None
-        job = Job(SHELL, {"command": "setsid sleep 4242.17 & echo on; sleep 4242.17"}, "s", LIMITS)
+        mark = f"4242.{os.getpid()}"
+        command = f"setsid sleep {mark} & echo on; sleep {mark}"
+        job = Job(SHELL, {"command": command}, "s", LIMITS)
         zygote = self.runner.pool.pid
         outcome = await self.runner.run(job, lambda _: os.kill(zygote, signal.SIGKILL))
         self.assertEqual(outcome.status, "error")
-        self.assertTrue(await asyncio.to_thread(none_left, "4242.17"))
+        self.assertTrue(await asyncio.to_thread(none_left, mark))
 
 
 CROWDED = """

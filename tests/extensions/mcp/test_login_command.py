@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from server.lib.http.client import Client, ClientError
 
-from ...tooling import tools
+from ...tooling import ports, tools
 from ...tools.mcp_sign_in_server import World
 
 PATIENCE_S = 120
@@ -108,8 +108,8 @@ class Login(unittest.IsolatedAsyncioTestCase):
         self.assertIn("yaa: notes: the authorization server refused: access_denied", err)
 
     async def test_a_port_of_the_configuration(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        (port,) = self.enterContext(ports.held(1))
+        with socket.create_server(("127.0.0.1", port)):
             self.entry["oauth"] = {"callbackPort": port}  # type: ignore[assignment]
             process = await self.start("login", "notes")
             code, _, err = await self.end(process)
