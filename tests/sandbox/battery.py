@@ -27,8 +27,10 @@ from server.lib.sandbox.probe import closed_to_others
 from server.tools import child_calls, user_tools
 from server.tools.runner import Job, Outcome, ToolRunner
 
+from ..tooling import patience
+
 LIMITS: dict[str, float] = {
-    "wall_s": 20,
+    "wall_s": patience.seconds(20),
     "cpu_s": 20,
     "memory_mb": 512,
     "file_mb": 64,

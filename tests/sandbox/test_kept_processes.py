@@ -16,7 +16,7 @@ from server.tools.runner import Job, Outcome
 from tests.tools import test_runner
 
 from ..fakes import DEFAULTS
-from ..tooling import patience, turns
+from ..tooling import turns
 
 SOURCE = """
     import os, subprocess, sys, time
@@ -70,7 +70,7 @@ class Case(test_runner.Case):
 
     async def call(self, name: str, session: str = "s", **more: Any) -> Outcome:
         """One call, as a session would make it that goes on from the last."""
-        limits = {**test_runner.LIMITS, "wall_s": patience.seconds(20), **more.pop("limits", {})}
+        limits = {**test_runner.LIMITS, **more.pop("limits", {})}
         args = more.pop("args", {})
         job = Job(("file", self.path, f"Kit_{name}"), args, session, limits)
         job = replace(job, stateful="mine.py", before=self.before, **more)

@@ -270,7 +270,7 @@ class Sandboxed(WithSite, Case):
             self.skipTest(f"no tier A here: {self.runner.sandbox['tried']}")
 
     async def curl(self, *words: str, reach: NetworkPolicy | None = None) -> Outcome:
-        command = f"curl -sS -m 5 {' '.join(words)} http://127.0.0.1:{self.port}/x"
+        command = f"curl -sS -m {WAIT_S:.0f} {' '.join(words)} http://127.0.0.1:{self.port}/x"
         return await self.call(command, reach)
 
     async def call(self, command: str, reach: NetworkPolicy | None = None) -> Outcome:
@@ -306,7 +306,7 @@ class Sandboxed(WithSite, Case):
         self.assertIn("/p of", (await self.call(python)).result["output"])
         away = await self.curl("-L", f"http://{place}/away")
         self.assertIn("other.test:80", away.refused)
-        refused = await self.call("curl -sS -m 5 https://example.org/")
+        refused = await self.call("curl -sS https://example.org/")
         self.assertEqual(refused.refused, ("example.org:443",))
 
     async def test_an_approved_host_for_one_call(self) -> None:

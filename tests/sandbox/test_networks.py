@@ -65,7 +65,7 @@ class Networks(WithSite):
         return toolbox
 
     def call(self) -> Any:
-        command = f"curl -sS -m 5 http://{self.place}/x"
+        command = f"curl -sS http://{self.place}/x"
         about = {"name": "shell", "arguments": json.dumps({"command": command})}
         return {"id": "c", "type": "function", "function": about}
 

@@ -27,7 +27,7 @@ from ..chaos.processes import until
 from ..tooling import patience
 
 LIMITS: dict[str, float] = {
-    "wall_s": 20,
+    "wall_s": patience.seconds(20),
     "cpu_s": 20,
     "memory_mb": 400,
     "file_mb": 8,
@@ -82,7 +82,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self, where: tuple[str, str, str], args: dict[str, Any], **limits: float
     ) -> Outcome:
         self.output = ""
-        job = Job(where, args, "s1", {**LIMITS, "wall_s": patience.seconds(20), **limits})
+        job = Job(where, args, "s1", {**LIMITS, **limits})
         return await self.runner.run(job, self.print)
 
     def print(self, text: str) -> None:
