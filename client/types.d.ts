@@ -338,7 +338,7 @@ interface Modules {
     numberOf(text: string): number | undefined | null
     NAME: RegExp
   }
-  'core/qr': { encode(text: string, mask?: number): number[][] | null }
+  'ext/device-link/qr': { encode(text: string, mask?: number): number[][] | null }
   'core/ids': { uuid(): string; id(kind: string): string }
   'core/canonical-json': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
   'core/crc32': { crc32(input: string | Uint8Array): string }

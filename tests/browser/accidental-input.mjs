@@ -13,7 +13,7 @@ await main(async (walk, job) => {
   const command = (id) => page.evaluate((name) => { yaa.use("ui/commands").run(name); }, id);
   const ready = () => page.waitForFunction(() => {
     try {
-      for (const name of ["ui/find-bar", "ui/branch-actions", "ui/attachments", "ui/settings", "ui/prompt-library"]) yaa.use(name);
+      for (const name of ["ext/search/find-bar", "ui/branch-actions", "ui/attachments", "ui/settings", "ui/prompt-library"]) yaa.use(name);
       return Boolean(yaa.use("ui/storage-notices").context());
     } catch {
       return false;

@@ -111,7 +111,7 @@ await main(async (walk, job) => {
       // all that comes while the page is idle
       await page.waitForFunction(() => {
         try {
-          for (const name of ["ui/find-bar", "ui/branch-actions", "ui/attachments", "ui/settings"]) yaa.use(name);
+          for (const name of ["ext/search/find-bar", "ui/branch-actions", "ui/attachments", "ui/settings"]) yaa.use(name);
         } catch {
           return false;
         }

@@ -11,7 +11,7 @@ await main(async (walk, job) => {
   const { page } = walk;
   const ready = () => page.waitForFunction(() => {
     try {
-      return yaa.use("ui/session-search") && yaa.use("ui/manage-sessions") && Boolean(yaa.use("ui/storage-notices").context());
+      return yaa.use("ext/search/results") && yaa.use("ui/manage-sessions") && Boolean(yaa.use("ui/storage-notices").context());
     } catch {
       return false;
     }

@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { use, ROOT } = require('./load-modules.js')
 
-const { encode } = use('core/qr')
+const { encode } = use('ext/device-link/qr')
 const lines = fs.readFileSync(path.join(ROOT, 'tests', 'vectors', 'qr.txt'), 'utf8').trim().split('\n').slice(1)
 const words = (rows) => rows.map((row) => row.join(''))
 

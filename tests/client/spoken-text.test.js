@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use, cpu } = require('./load-modules.js')
 
-const { sentencesOf, languageOf } = use('core/spoken-text')
+const { sentencesOf, languageOf } = use('ext/voice/spoken-text')
 
 test('words without marks, code, formulas, notes and addresses', () => {
   for (const [markdown, said] of [

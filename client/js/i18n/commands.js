@@ -1,4 +1,4 @@
-// Texts of commands, finding, exporting, prompts; they come with the table of commands.
+// Texts of commands, exporting, prompts; they come with the table of commands.
 
 yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => {
   const en = {
@@ -37,15 +37,6 @@ yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => {
     'branch.forkOut': 'New session from here',
     'branch.tree': 'All branches',
     'branch.remove': 'Delete this branch',
-    'search.count': '{n, plural, =0 {Nothing found} one {# session} other {# sessions}}',
-    'search.more': 'Show {n} more',
-    'search.branch': 'other branch',
-    'find.label': 'Find in this session',
-    'find.next': 'Next match',
-    'find.previous': 'Previous match',
-    'find.close': 'Close',
-    'find.found': '{n, plural, =0 {nothing found} one {# message} other {# messages}}',
-    'find.at': '{n} of {of}',
     'tags.title': '{n, plural, one {Tags of this session} other {Tags of # sessions}}',
     'tags.new': 'New tag',
     'tags.add': 'Add',
@@ -207,15 +198,6 @@ yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => {
     'branch.forkOut': '从这里新建会话',
     'branch.tree': '所有分支',
     'branch.remove': '删除这个分支',
-    'search.count': '{n, plural, =0 {没有找到} other {找到 # 个会话}}',
-    'search.more': '再显示 {n} 个',
-    'search.branch': '其他分支',
-    'find.label': '在此会话中查找',
-    'find.next': '下一处',
-    'find.previous': '上一处',
-    'find.close': '关闭',
-    'find.found': '{n, plural, =0 {没有找到} other {# 条消息}}',
-    'find.at': '第 {n} 条，共 {of} 条',
     'tags.title': '{n, plural, =1 {此会话的标签} other {# 个会话的标签}}',
     'tags.new': '新标签',
     'tags.add': '添加',

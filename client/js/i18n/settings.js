@@ -2,6 +2,8 @@
 
 yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
   const en = {
+    'link.copy': 'Copy',
+    'link.spent': 'Used since {since}: {runs, plural, one {# run} other {# runs}} · {tokens} tokens',
     'server.version': 'version {version}',
     'server.sandbox': 'commands run in {tier, select, A {the strongest sandbox} B {a strong sandbox} C {a weak sandbox} none {no sandbox} other {a sandbox ({tier})}}',
     'settings.urlHint': 'Where the yaa server listens.',
@@ -74,6 +76,8 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.keysSheet': 'Show all keys',
   }
   const zh = {
+    'link.copy': '复制',
+    'link.spent': '自 {since} 起已用：{runs} 次运行 · {tokens} 词元',
     'server.version': '版本 {version}',
     'server.sandbox': '命令的运行环境：{tier, select, A {最强沙箱} B {较强沙箱} C {较弱沙箱} none {无沙箱} other {沙箱 {tier}}}',
     'settings.urlHint': 'yaa 服务器监听的地址。',

@@ -3,8 +3,8 @@
 
 yaa.define('ui/branch-actions', [
   'ui/i18n', 'ui/popup', 'ui/interrupt-cards', 'ui/editors', 'ui/branch-list', 'ui/limits', 'core/attachments', 'core/message-edits', 'core/branch-tree', 'core/session', 'core/workspace-stand',
-  'ui/commands', 'ui/one-answer-model', 'ui/voice/read-aloud', 'i18n/branches',
-], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, { standOf }, commands, { lend }, voice) => {
+  'ui/commands', 'ui/one-answer-model', 'i18n/branches',
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editors, { openTree }, limits, attachments, edits, tree, sessions, { standOf }, commands, { lend }) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function branchActions(app, actions) {
     const { sessionStore } = app
@@ -193,21 +193,14 @@ yaa.define('ui/branch-actions', [
       else actions.send(t('branch.goOnWords'))
     }
 
-    /** @param {string} id of an answer that is read aloud, or no longer */
-    const read = (id) => voice.toggle(app, id, attachments.split(messageOf(id)?.content).words)
-
-    /** An answer can be read aloud where the browser has a voice. @param {{message: Message}} shown */
-    const spoken = ({ message: { id, role, content } }) => {
-      const label = t(voice.isReading(id) ? 'voice.stopReading' : 'voice.read')
-      const can = role === 'assistant' && voice.canRead() && attachments.split(content).words
-      return can ? [{ label, icon: 'sound', action: () => read(id) }] : []
-    }
+    /** What other parts offer. @param {{message: Message}} shown */
+    const others = ({ message }) => (app.past ? [] : commands.list().flatMap((one) => one.entry?.(message) ?? []))
 
     return {
-      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, read, switchTo, remove, removeBranch, back, goOn, continueHere: run,
+      edit: editWords, editArguments, editResult, rerun, retry, retryWith, fork, undo, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.labelBranch(one, id, changes) }),
       tree: () => openTree(app, actions),
-      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown, /** @type {any} */ item, /** @type {any[]} */ looks = []) => openMenu(anchor, [...looks, ...ofCall(actions, item), ...spoken(shown), ...entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))]),
+      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown, /** @type {any} */ item, /** @type {any[]} */ looks = []) => openMenu(anchor, [...looks, ...ofCall(actions, item), ...others(shown), ...entriesOf(actions, shown, Boolean(app.server.info()?.models?.length))]),
       ...limits.limitActions(app, actions),
     }
   }

@@ -11,13 +11,6 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
   /** @param {CommandContext} context */
   const hasSessions = ({ app }) => app.sessionStore.heads().length > 0
 
-  /** @param {CommandContext} context */
-  function search({ app, actions, state }) {
-    if (!state().sideOpen && !app.drawer) actions.toggleSide()
-    app.drawNow()
-    app.views.side.search()
-  }
-
   /** @param {number} step */
   const walk = (step) => {
     const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message:not([data-fold=inside])')])
@@ -44,12 +37,6 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
   const COMMANDS = [
     { id: 'session.new', title: 'side.new', icon: 'plus', keys: ['n', 'Mod+Shift+O'], slash: 'new', run: ({ actions }) => actions.newSession() },
     { id: 'connect', title: 'connect.title', icon: 'spark', slash: 'connect', when: ({ app }) => !app.standalone, run: by('commands', 'ui/server-launcher', 'open') },
-    { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
-    { id: 'search.view', ...never, run: by('search', 'ui/session-search', 'resultsView') },
-    {
-      id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session',
-      when: hasMessages, run: by('search', 'ui/find-bar', 'open'),
-    },
     { id: 'session.pin', title: 'command.pin', icon: 'pin', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'pin') },
     {
       id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't',

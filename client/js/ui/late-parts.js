@@ -8,7 +8,7 @@ yaa.define('ui/late-parts', [], () => {
   function start(context, shared, bring) {
     const { app, more = async () => {} } = context
     const { standalone, sessionStore, store } = app
-    bring(() => Promise.all([more(), yaa.load('session-defaults')]), () => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/large-session', 'ui/server-launcher', 'ui/voice/launcher']) yaa.use(name).start(context) })
+    bring(() => Promise.all([more(), yaa.load('session-defaults')]), () => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/large-session', 'ui/server-launcher']) yaa.use(name).start(context) })
     if (!standalone) bring(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]), () => yaa.use('ui/storage-notices').start())
     bring(() => yaa.load('work'), () => yaa.use('ui/work/launcher').start(context))
     bring(() => yaa.load('workspace'), () => yaa.use('ui/files/launcher').start(context))
@@ -16,7 +16,7 @@ yaa.define('ui/late-parts', [], () => {
     bring(() => yaa.load('gauge'), () => yaa.use('ui/inspector/launcher').start(context))
     if (!standalone) bring(() => yaa.load('other-tabs'), () => yaa.use('ui/other-tabs').start(context))
     // what a key opens should be open before the keys that are meant for it
-    bring(() => Promise.all(['calls', 'questions', 'search', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))), () => {
+    bring(() => Promise.all(['calls', 'questions', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))), () => {
       app.views.composer.bringBack()
       if (!standalone) bring(() => yaa.load('installed-page'), () => yaa.use('ui/installed-page').start(context, shared))
       if (store.kind === 'idb' && sessionStore.heads().length) yaa.use('io/draft-files').removeUnused((/** @type {string} */ draft) => draft === 'new' || sessionStore.heads().some(({ id }) => id === draft))

@@ -1,7 +1,7 @@
 // The commands of the open session: branches, limits, continuing. They work on the focused message, else on the last one
 // they fit.
 
-yaa.define('ui/session-commands', ['core/session', 'i18n/voice'], ({ siblings }) => {
+yaa.define('ui/session-commands', ['core/session'], ({ siblings }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
 
@@ -43,7 +43,6 @@ yaa.define('ui/session-commands', ['core/session', 'i18n/voice'], ({ siblings })
     { id: 'message.edit', title: 'command.edit', icon: 'pencil', keys: 'm', when: idle, run: at('edit', said) },
     { id: 'message.retry', title: 'branch.retry', icon: 'retry', slash: 'retry', when: idle, run: at('retry', (message) => message.role === 'assistant') },
     { id: 'message.undo', title: 'branch.undo', icon: 'left', slash: 'undo', when: idle, run: ({ actions }) => actions.branch('undo') },
-    { id: 'message.read', title: 'voice.readLast', icon: 'sound', slash: 'read', when: (context) => 'speechSynthesis' in globalThis && idle(context), run: at('read', (message) => message.role === 'assistant' && Boolean(message.content)) },
     { id: 'message.fork', title: 'branch.fork', icon: 'branch', when: idle, run: at('fork', said) },
     { id: 'message.forkOut', title: 'branch.forkOut', icon: 'plus', when: idle, run: at('forkOut', said) },
     { id: 'branch.previous', title: 'branch.previous', icon: 'left', keys: ',', when: branched, run: turn(-1) },
@@ -61,5 +60,5 @@ yaa.define('ui/session-commands', ['core/session', 'i18n/voice'], ({ siblings })
     },
   ]
 
-  return { COMMANDS }
+  return { COMMANDS, target }
 })

@@ -15,8 +15,8 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      config: laterView('config', 'ui/config-form', 'panel', actions), look: appearancePanel(actions), storage: laterView('storage', 'ui/storage-notices', 'storagePanel', actions),
-      ...Object.fromEntries(OWNERS.map((/** @type {string} */ name) => [name, laterView('server', 'ui/server/panel', name, actions)])),
+      config: laterView(from('config', 'ui/config-form'), 'panel', actions), look: appearancePanel(actions), storage: laterView(from('storage', 'ui/storage-notices'), 'storagePanel', actions),
+      ...Object.fromEntries(OWNERS.map((/** @type {string} */ name) => [name, laterView(from('server', 'ui/server/panel'), name, actions)])),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -92,18 +92,22 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     return { el, update, show }
   }
 
+  /** @param {string} group @param {string} module */
+  const from = (group, module) => () => yaa.load(group).then(() => yaa.use(/** @type {any} */ (module)))
+
   /**
-   * A view that another group of scripts brings, when it is first looked at.
-   * @param {string} group @param {string} module @param {string} name @param {import('./types').Actions} actions
+   * A view that scripts bring which come when it is first looked at; none where no part has it.
+   * @param {() => Promise<any>} load gives their module @param {string} name @param {import('./types').Actions} actions
    */
-  function laterView(group, module, name, actions) {
+  function laterView(load, name, actions) {
     const el = h('div.later')
     /** @type {any} */ let view = null
     /** @type {any} */ let last = null
     let coming = false
     async function come() {
-      await Promise.all([group, 'dialogs', 'questions', 'session-defaults'].map((one) => yaa.load(one)))
-      view = yaa.use(/** @type {any} */ (module))[name](actions)
+      const [module] = await Promise.all([load(), ...['dialogs', 'questions', 'session-defaults'].map((one) => yaa.load(one))])
+      if (!module) return
+      view = module[name](actions)
       fill(el, view.el)
       view.update(last)
     }
@@ -118,9 +122,9 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
 
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
-    const servers = laterView('storage', 'ui/storage-notices', 'serversPart', actions)
-    const device = laterView('device-link', 'ui/device-link', 'linkPart', actions)
-    const signIns = laterView('questions', 'ui/mcp-sign-in', 'signInsPart', actions)
+    const servers = laterView(from('storage', 'ui/storage-notices'), 'serversPart', actions)
+    const device = laterView(() => yaa.part('device-link'), 'linkPart', actions)
+    const signIns = laterView(from('questions', 'ui/mcp-sign-in'), 'signInsPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
     const show = h('button.button.small', { type: 'button', 'aria-pressed': 'false', onclick: toggle }, t('settings.keyShow'))

@@ -48,7 +48,7 @@ yaa.define('ui/sidebar', [
 
     function draw() {
       if (!sessions.some((row) => fits(row, filter))) filter = ''
-      find.el.hidden = !sessions.length
+      find.el.hidden = !sessions.length || !yaa.parts('results').length
       none.hidden = sessions.length > 0
       chips.update({ rows: groups.hidden ? [] : sessions, filter })
       picking?.update(sessions.map((row) => row.id))
@@ -76,7 +76,7 @@ yaa.define('ui/sidebar', [
     /** @type {Promise<any> | null} one view, however fast one types */ let view = null
 
     async function oninput() {
-      const results = await (view ??= commands.run('search.view'))
+      const results = await (view ??= yaa.part('results').then((one) => one?.resultsView(commands.context())))
       if (!results) return void (view = null)
       if (!results.el.isConnected) groups.after(results.el)
       groups.hidden = Boolean(input.value.trim())

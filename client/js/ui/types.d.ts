@@ -176,6 +176,8 @@ export interface Command {
   /** is it in the menu of the open session? */
   /** That of a session with messages, or of an empty one. */
   menu?: 'session' | 'empty'
+  /** The row of a message's menu, null where it is none of this one's. */
+  entry?(message: Message): MenuEntry | null
   danger?: boolean
   /** only for other parts of the page */
   hidden?: boolean

@@ -1,15 +1,15 @@
 // API keys for other people: each is made once and shown once, with the link that signs a browser in, also as a QR code.
 
-yaa.define('ui/server/keys', ['ui/dom', 'i18n/server', 'ui/server/parts', 'ui/qr-picture', 'core/server-settings', 'ui/device-link'], (
-  { h, text }, { t }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField, linkParts }, { numberOf }, { monthlyUsage },
+yaa.define('ui/server/keys', ['ui/dom', 'i18n/server', 'ui/server/parts', 'ui/copy-field', 'core/server-settings', 'ui/monthly-usage'], (
+  { h, text }, { t }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField }, { numberOf }, { monthlyUsage },
 ) => {
   /** Limits that are asked for by most; the others are written into the file. */
   const LIMITS = /** @type {const} */ ([['max_runs', 'runs', 1], ['max_steps', 'steps', 1], ['max_tokens', 'tokens', 1], ['max_cost_micro', 'cost', 1e6]])
 
-  /** Shown once; gone with the form. @param {{name: string, key: string, link: string}} made @param {() => void} close */
-  function shownOnce({ name, key, link }, close) {
+  /** Shown once; gone with the form. @param {{name: string, key: string}} made @param {any[]} link that signs in with it @param {() => void} close */
+  function shownOnce({ name, key }, link, close) {
     return h('div.host-form', { role: 'group', 'aria-label': t('host.keys.made', { name }) }, h('h3', null, t('host.keys.made', { name })), h('p.hint', null, t('host.keys.once')),
-      linkParts(link), copyField(t('host.key'), key), h('div', null, h('button.button.primary', { type: 'button', onclick: close }, t('host.keys.written'))))
+      link, copyField(t('host.key'), key), h('div', null, h('button.button.primary', { type: 'button', onclick: close }, t('host.keys.written'))))
   }
 
   /** @param {any} store @param {any} settings @param {() => void} close */
@@ -34,7 +34,8 @@ yaa.define('ui/server/keys', ['ui/dom', 'i18n/server', 'ui/server/parts', 'ui/qr
         }
         if (Object.keys(wrong).length) return { wrong }
         const made = await store.seen(store.routes.addKey({ name: name.value(), owner: owner.input.checked, ...(Object.keys(given).length ? { limits: given } : {}) }))
-        const shown = shownOnce({ name: name.value(), key: made.key, link: `${store.app.server.api().base}${made.link}` }, close)
+        const link = (await yaa.part('device-link'))?.linkParts(`${store.app.server.api().base}${made.link}`) ?? []
+        const shown = shownOnce({ name: name.value(), key: made.key }, link, close)
         form.el.replaceWith(shown)
         shown.querySelector('input')?.focus()
         await store.read()

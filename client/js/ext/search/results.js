@@ -1,7 +1,7 @@
 // Search over every session of this browser: what was typed is looked for in titles and contents, newest sessions
 // first, and the list grows while it is looked. A session that was read once is kept folded until it changes.
 
-yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar', 'core/search', 'css/search'], (dom, { t }, { say }, find, search) => {
+yaa.define('ext/search/results', ['ui/dom', 'ui/i18n', 'ui/popup', 'ext/search/find-bar', 'core/search', 'ext/search/style'], (dom, { t }, { say }, find, search) => {
   const { h, list, text, hide, fill, attr } = dom
   /** Sessions read from storage at once. */
   const TOGETHER = 8
@@ -13,7 +13,7 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
   /** @type {Map<string, {updated: number, pages: Page[]}>} */
   const read = new Map()
 
-  /** @param {import('./types').CommandContext} context @returns {any} */
+  /** @param {import('../../ui/types').CommandContext} context @returns {any} */
   function resultsView(context) {
     const count = h('p.found-count', { hidden: true })
     const rows = h('ul.found-list')
@@ -101,7 +101,7 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
     return { el, update }
   }
 
-  /** One session that was found, and the best places in it. @param {import('./types').CommandContext} context */
+  /** One session that was found, and the best places in it. @param {import('../../ui/types').CommandContext} context */
   function foundView(context) {
     const title = h('span.row-title')
     const open = h('button.row-open', { type: 'button', onclick: () => jump({ id: '' }) }, title)
@@ -146,7 +146,7 @@ yaa.define('ui/session-search', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/find-bar',
 
   /**
    * Open a session at a message, with what was searched for marked in it.
-   * @param {import('./types').CommandContext} context @param {string} id
+   * @param {import('../../ui/types').CommandContext} context @param {string} id
    * @param {{id: string, branch?: string}} hit in another branch: that one is opened @param {string} query
    */
   async function jumpTo({ app, actions }, id, hit, query) {

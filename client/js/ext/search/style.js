@@ -1,6 +1,6 @@
 // Finding: the results in the side panel, the bar over the thread, and the marks on what was found.
 
-yaa.define('css/search', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/search/style', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .found-list { list-style: none; display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); padding-block: var(--s2); }
   .found-list ul { list-style: none; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1px; }

@@ -1,6 +1,6 @@
 // An answer is read aloud by the browser's own voice: nothing leaves this device that the browser does not send itself.
 
-yaa.define('ui/voice/read-aloud', ['ui/i18n', 'ui/popup', 'core/spoken-text', 'i18n/voice'], ({ t, language }, { toast, say }, { sentencesOf, languageOf }) => {
+yaa.define('ext/voice/read-aloud', ['ui/i18n', 'ui/popup', 'ext/voice/spoken-text', 'ext/voice/texts'], ({ t, language }, { toast, say }, { sentencesOf, languageOf }) => {
   const synthesis = globalThis.speechSynthesis
   /** What is being read. @type {{id: string, session: string} | null} */ let reading = null
   /** Kept, for Chromium forgets one that nobody holds, and its end with it. @type {any} */ let utterance = null
@@ -16,7 +16,7 @@ yaa.define('ui/voice/read-aloud', ['ui/i18n', 'ui/popup', 'core/spoken-text', 'i
     synthesis.cancel()
   }
 
-  /** Read a message, or stop reading it. @param {import('../types').App} app @param {string} id @param {string} markdown */
+  /** Read a message, or stop reading it. @param {import('../../ui/types').App} app @param {string} id @param {string} markdown */
   function toggle(app, id, markdown) {
     const was = isReading(id)
     stop()
@@ -25,7 +25,7 @@ yaa.define('ui/voice/read-aloud', ['ui/i18n', 'ui/popup', 'core/spoken-text', 'i
     if (!sentences.length) return toast(t('voice.silent'))
     const lang = languageOf(sentences.join(' '), [language(), ...navigator.languages ?? []])
     const now = reading = { id, session: app.current.session.id }
-    const watch = (/** @type {import('../types').State} */ state) => { if (reading === now && state.session.id !== now.session) stop() }
+    const watch = (/** @type {import('../../ui/types').State} */ state) => { if (reading === now && state.session.id !== now.session) stop() }
     app.watchers.add(watch)
     addEventListener('pagehide', stop, { once: true })
     say(t('voice.reading'))

@@ -1,6 +1,6 @@
 // Texts of reading aloud and of dictation, in both languages.
 
-yaa.define('i18n/voice', ['ui/i18n'], ({ extend }) => {
+yaa.define('ext/voice/texts', ['ui/i18n'], ({ extend }) => {
   const en = {
     'voice.read': 'Read aloud',
     'voice.readLast': 'Read an answer aloud, or stop',

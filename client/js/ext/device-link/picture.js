@@ -1,6 +1,6 @@
 // A link that signs another device in, to be copied or read by its camera.
 
-yaa.define('ui/qr-picture', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'core/qr', 'i18n/sign-in'], ({ h, icon, uid }, { t }, { copy }, commands, { encode }) => {
+yaa.define('ext/device-link/picture', ['ui/dom', 'ui/i18n', 'ui/copy-field', 'ui/commands', 'ext/device-link/qr', 'ext/device-link/texts'], ({ h }, { t }, { copyField }, commands, { encode }) => {
   const SVG = 'http://www.w3.org/2000/svg'
   const EDGE = 4 // white modules around a code, without which no camera finds it
 
@@ -25,19 +25,11 @@ yaa.define('ui/qr-picture', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'co
   /** @param {string} link that only this machine can follow? */
   const isLocal = (link) => URL.canParse(link) && /^(?:localhost|127\.|\[::1\])/.test(new URL(link).hostname)
 
-  /** A text to copy. @param {string} label @param {string} value */
-  function copyField(label, value) {
-    const id = uid('copy')
-    const input = h('input.input.mono', { id, value, readOnly: true, onfocus: () => input.select() })
-    const press = h('button.button.small', { type: 'button', 'aria-label': `${t('link.copy')}: ${label}`, onclick: () => copy(value, press) }, icon('copy'), t('link.copy'))
-    return h('div.field', null, h('label', { htmlFor: id }, label), input, h('div', null, press))
-  }
-
   /** The link, how long it is good, and its code for a camera. @param {string} link */
   const linkParts = (link) => [
     copyField(t('link.label'), link), h('p.hint', null, t('link.once')), isLocal(link) ? h('p.hint', null, t('link.local', { command: commands.context().app.server.state().command })) : null,
     qrPicture(link) ?? h('p.hint', null, t('link.noQr')),
   ]
 
-  return { qrPicture, copyField, linkParts }
+  return { linkParts }
 })

@@ -1,21 +1,21 @@
 // Find in this session: a bar of its own that also reaches what the browser's find does not (folded cards, articles
 // that are not drawn yet). The browser's own find is left alone. Matches are painted, not wrapped: no element changes.
 
-yaa.define('ui/find-bar', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/search', 'css/search'], (dom, { t }, { say }, search) => {
+yaa.define('ext/search/find-bar', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/search', 'ext/search/texts', 'ext/search/style'], (dom, { t }, { say }, search) => {
   const { h, iconButton, text, uid } = dom
   const BLOCKS = 'p, li, td, th, pre, h1, h2, h3, h4, h5, h6, div, summary, button, dt, dd'
   /** So many frames an article may need to be drawn. */
   const FRAMES = 40
   /** @type {any} */ let bar = null
 
-  /** @param {import('./types').CommandContext} context @param {string} [words] */
+  /** @param {import('../../ui/types').CommandContext} context @param {string} [words] */
   function open({ app }, words = String(getSelection() ?? '').split('\n')[0].trim()) {
     bar ??= findBar(app)
     app.views.header.el.after(bar.el)
     bar.start(words)
   }
 
-  /** @param {import('./types').App} app */
+  /** @param {import('../../ui/types').App} app */
   function findBar(app) {
     const id = uid('find')
     const label = t('find.label')
@@ -88,7 +88,7 @@ yaa.define('ui/find-bar', ['ui/dom', 'ui/i18n', 'ui/popup', 'core/search', 'css/
 
   /**
    * Bring a message into view with its matches painted.
-   * @param {import('./types').App} app @param {string} id @param {string} query @param {number} [place] which match; -1 is the last
+   * @param {import('../../ui/types').App} app @param {string} id @param {string} query @param {number} [place] which match; -1 is the last
    * @returns {Promise<number>} the match that is shown
    */
   async function show(app, id, query, place = 0) {

@@ -1,6 +1,6 @@
 // A text as a QR code (ISO/IEC 18004): byte mode, versions 1 to 15, error correction level M. Pure: a square of 0 and 1.
 
-yaa.define('core/qr', [], () => {
+yaa.define('ext/device-link/qr', [], () => {
   /** Of each version from 1 on, at level M: codewords of error correction in a block, and how many blocks. */
   const BLOCKS = [
     [10, 1], [16, 1], [26, 1], [18, 2], [24, 2], [16, 4], [18, 4], [22, 4], [22, 5], [26, 5], [30, 5], [22, 8], [22, 9], [24, 9], [24, 10],

@@ -1,14 +1,11 @@
 // What this browser's key is good for besides: signing in on another device, by a link that is good once. And what runs
 // with it have used.
 
-yaa.define('ui/device-link', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/qr-picture', 'core/usage', 'i18n/sign-in'], ({ h, icon, fill, text }, { t, moment, language }, { context }, { linkParts }, { money, short }) => {
-  /** So long what was asked for counts as new. */
-  const FRESH_MS = 10_000
-
+yaa.define('ext/device-link/device-link', ['ui/dom', 'ui/i18n', 'ui/commands', 'ext/device-link/picture', 'ui/monthly-usage', 'ext/device-link/texts'], ({ h, icon, fill, text }, { t }, { context }, { linkParts }, { monthlyUsage }) => {
   /** In the server tab of the settings. */
   function linkPart() {
     const spent = h('p.hint', { hidden: true })
-    const look = monthlyUsage((words) => {
+    const look = monthlyUsage((/** @type {Map<string, string>} */ words) => {
       text(spent, [...words.values()].join())
       spent.hidden = !words.size
     })
@@ -35,23 +32,5 @@ yaa.define('ui/device-link', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/qr-picture
     return { el, update }
   }
 
-  /** @param {(words: Map<string, string>) => void} show by the name of whose runs they are @returns {() => void} asks, unless that was just done */
-  function monthlyUsage(show) {
-    let asked = -FRESH_MS
-    return () => {
-      if (performance.now() - asked < FRESH_MS) return
-      asked = performance.now()
-      context().app.server.api().ask('/usage').then(({ months: [month] }) => {
-        show(new Map(month?.people.map((/** @type {any} */ one) => [one.person, wordsOf(one, month.since)])))
-      }, () => {}) // an older server keeps no account
-    }
-  }
-
-  /** @param {any} spent @param {number} since */
-  function wordsOf({ runs, tokens, cost_micro: costs }, since) {
-    const paid = Object.entries(costs).map(([unit, micro]) => money(micro, unit, language()))
-    return [t('link.spent', { since: moment(since), runs, tokens: short(tokens, language()) }), ...paid].join(' · ')
-  }
-
-  return { linkPart, monthlyUsage }
+  return { linkPart, linkParts }
 })

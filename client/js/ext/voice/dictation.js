@@ -1,7 +1,7 @@
 // The microphone beside the button that sends: what is said is put where the caret is, and not sent. The recording goes to
 // the server alone, which has it transcribed (POST /transcriptions), and is kept nowhere.
 
-yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer', 'ui/commands', 'i18n/voice', 'css/voice'], (
+yaa.define('ext/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer', 'ui/commands', 'ext/voice/texts', 'ext/voice/style'], (
   { h, icon, fill, attr, text }, { t }, { toast, say }, { draftOf }, commands,
 ) => {
   const KINDS = ['audio/webm;codecs=opus', 'audio/ogg;codecs=opus', 'audio/mp4']
@@ -17,7 +17,7 @@ yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer'
     OverconstrainedError: 'voice.noMicrophone', NotReadableError: 'voice.inUse', AbortError: 'voice.inUse',
   }
 
-  /** @param {import('../types').CommandContext} context */
+  /** @param {import('../../ui/types').CommandContext} context */
   function start({ app }) {
     /** @type {'idle' | 'asking' | 'recording' | 'sending'} */ let phase = 'idle'
     /** What ends the present recording without a word. */ let cancel = () => {}
@@ -39,7 +39,7 @@ yaa.define('ui/voice/dictation', ['ui/dom', 'ui/i18n', 'ui/popup', 'ui/composer'
     addEventListener('pagehide', () => cancel())
     app.draw()
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update(state) {
       el.hidden = !state.info?.transcription && phase === 'idle'
       if (!el.isConnected) document.querySelector('.composer-bar .send')?.before(el)

@@ -1,6 +1,6 @@
 // The microphone in the composer.
 
-yaa.define('css/voice', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/voice/style', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .dictation-place { flex: none; display: inline-flex; align-items: center; gap: var(--s1); }
   .dictation-place[hidden] { display: none; }

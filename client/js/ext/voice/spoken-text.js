@@ -1,7 +1,7 @@
 // What is said of a text in Markdown when it is read aloud: sentences without marks, and their language. Blocks of code,
 // formulas and notes are left out, of a link only its words are said. Browsers stop long utterances, so all are short.
 
-yaa.define('core/spoken-text', ['core/markdown'], ({ parse }) => {
+yaa.define('ext/voice/spoken-text', ['core/markdown'], ({ parse }) => {
   /** Characters of one utterance: Chromium goes silent after about fifteen seconds. */
   const MOST = 180
   const ADDRESS = /^(?:https?:\/\/|www\.)([^\s/?#:]+)\S*$/i
