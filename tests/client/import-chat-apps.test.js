@@ -6,7 +6,8 @@ const assert = require('node:assert')
 const { spawnSync } = require('node:child_process')
 const { use, random, rounds, ROOT } = require('./load-modules.js')
 
-const { readSessions } = use('core/session-import')
+const { readSessions: read } = use('core/session-import')
+const readSessions = (text, name, defaults) => read(text, name, defaults, use('ext/imports/formats'))
 const { listBranches, pathOf, switchTo } = use('core/branch-tree')
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'

@@ -5,7 +5,8 @@
 const fs = require('node:fs')
 const { use } = require('./load-modules.js')
 
-const { readSessions } = use('core/session-import')
+const { readSessions: read } = use('core/session-import')
+const readSessions = (text, name, defaults) => read(text, name, defaults, use('ext/imports/formats'))
 const { sanitize } = use('core/sanitize')
 const { treeOf } = use('core/session')
 const tree = use('core/branch-tree')

@@ -53,8 +53,7 @@ interface Modules {
     extract(html: string): any
     ID: string
   }
-  'core/import-message-trees': {
-    sessionFromTree(head: { id: any; title: any; start?: string }, all: { id: any; parent: any; messages: any[] }[], last?: any): any
+  'core/message-pieces': {
     assistantMessages(pieces: any[], base: any): any[]
     callOf(id: any, name: any, args: any): any
     withFiles(words: string, files: any[]): any
@@ -64,19 +63,14 @@ interface Modules {
     at(seconds: unknown): { at?: number }
     atIso(time: any): { at?: number }
     isoOf(ms: unknown): string | undefined
-    chatgpt(conversation: any): any
-    pi(lines: any[]): any
-    llama(one: any): any
-    llamaLines(lines: any[]): { conv: any; messages: any[] }[]
   }
-  'core/import-chat-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
   'core/message-forms': {
     STATUSES: Map<string, string>
     isMessage(one: any): boolean
     messagesIn(list: any[]): { messages: any[]; left: number; parts: number }
   }
   'core/session-import': {
-    readSessions(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[]; program?: string; left?: { versions: string[]; sessions: number; messages: number; parts: number } }
+    readSessions(text: string, name?: string, defaults?: any, formats?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[]; program?: string; left?: { versions: string[]; sessions: number; messages: number; parts: number } }
     importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[]; left: number; parts: number } | null
     exportDocument(all: Session[], prompts: any[], exported: string): any
   }

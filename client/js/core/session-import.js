@@ -1,9 +1,9 @@
-// Sessions out of files: our own documents and pages, what other programs export (core/import-message-trees, -apps), and
-// messages in the form of Chat Completions. What a file brings is never trusted with permissions (core/sanitize).
+// Sessions out of files: our own documents and pages, messages in the form of Chat Completions, and what other programs
+// export, where the page has a part that reads it. What a file brings is never trusted with permissions (core/sanitize).
 
 yaa.define('core/session-import', [
-  'core/ids', 'core/session', 'core/standalone-page', 'core/import-message-trees', 'core/import-chat-apps', 'core/message-forms', 'core/sanitize',
-], ({ id: newId }, sessions, { extract }, trees, apps, { STATUSES, isMessage, messagesIn }, { sanitize }) => {
+  'core/ids', 'core/session', 'core/standalone-page', 'core/message-forms', 'core/sanitize',
+], ({ id: newId }, sessions, { extract }, { STATUSES, isMessage, messagesIn }, { sanitize }) => {
   /** Of documents and of copies of all. */
   const VERSION = 1
   const MAX_ID = 256
@@ -13,31 +13,15 @@ yaa.define('core/session-import', [
   const HALF = /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]/
   const OBJECTS = ['calls', 'config', 'context', 'ext', 'plan', 'run', 'usage']
   const LISTS = ['grants', 'interrupts', 'tools']
-  /** Programs whose files are known by what is in them, and are not read yet. @type {[string, (lines: any[]) => boolean][]} */
-  const UNREAD = [
-    ['Claude Code', (all) => all.some((one) => typeof one.sessionId === 'string' && 'parentUuid' in one && 'cwd' in one)],
-    ['Codex', (all) => all.some((one) => one.type === 'session_meta' || one.type === 'response_item')],
-    ['Gemini CLI', (all) => all.some((one) => typeof one.sessionId === 'string' && arrayOf(one.messages).some(({ type }) => type === 'gemini' || type === 'user'))],
-  ]
-  /** By what is in it, a conversation is told from that of another program. @type {[string, (one: any) => any, (one: any) => any][]} */
-  const FORMS = [
-    ['chatgpt', (one) => isObject(one.mapping), trees.chatgpt],
-    ['claude', (one) => Array.isArray(one.chat_messages), apps.claude],
-    ['llama', (one) => isObject(one.conv) && Array.isArray(one.messages), trees.llama],
-    ['openwebui', (one) => isObject((one.chat ?? one).history?.messages) || Array.isArray(one.chat?.messages), apps.openWebUi],
-    ['librechat', (one) => 'conversationId' in one && Array.isArray(one.messages ?? one.messagesTree), apps.libreChat],
-    ['lmstudio', (one) => Array.isArray(one.messages) && one.messages.some((/** @type {any} */ each) => Array.isArray(each?.versions)), apps.lmStudio],
-  ]
-
   /**
    * @param {string} text of a file
    * @param {string} [name] of the file; the title of a session that has none
-   * @param {any} [defaults] the session half of the server's configuration
+   * @param {any} [defaults] the session half of the server's configuration @param {any} [formats] of other programs
    * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[], program?: string, left?: Left}} kind '' where nothing was
    *   recognised, or `program` is not read yet; `removed`: of each session what was taken out; `left`: what did not come in, none if all did
    */
-  function readSessions(text, name = '', defaults) {
-    const { kind, all, prompts, program } = recognised(text)
+  function readSessions(text, name = '', defaults, formats = null) {
+    const { kind, all, prompts, program } = recognised(text, formats)
     const known = all.filter(isReadable)
     const found = known.map((one) => importSession(one, name, defaults)).filter((one) => one !== null)
     const versions = all.filter((one) => !isReadable(one)).map(({ version }) => String(version))
@@ -53,15 +37,15 @@ yaa.define('core/session-import', [
   /** A document of another version may mean something else by its keys. @param {any} one */
   const isReadable = (one) => !isObject(one) || !('version' in one) || one.version === VERSION || !isOurs(one)
 
-  /** @param {string} text @returns {{kind: string, all: any[], prompts?: any[], program?: string}} documents as they are */
-  function recognised(text) {
+  /** @param {string} text @param {any} formats @returns {{kind: string, all: any[], prompts?: any[], program?: string}} documents as they are */
+  function recognised(text, formats) {
     const start = text.slice(0, 2000).replace(/^\ufeff/, '').trimStart()
     if (start.startsWith('<')) {
       const page = extract(text)
       return page ? { kind: 'page', all: [page.session] } : { kind: '', all: [] }
     }
     const values = parse(text.replace(/^\ufeff/, ''))
-    return values ? recognise(values) : { kind: '', all: [] }
+    return values ? recognise(values, formats) : { kind: '', all: [] }
   }
 
   /** JSON, or a line of JSON each. @param {string} text @returns {{value: any, lines?: any[]} | null} */
@@ -80,25 +64,22 @@ yaa.define('core/session-import', [
     }
   }
 
-  /** @param {{value: any, lines?: any[]}} given @returns {{kind: string, all: any[], prompts?: any[], program?: string}} */
-  function recognise({ value, lines }) {
+  /** @param {{value: any, lines?: any[]}} given @param {any} formats @returns {{kind: string, all: any[], prompts?: any[], program?: string}} */
+  function recognise({ value, lines }, formats) {
     if (value?.format === 'yaa.sessions' || value?.yaa_backup) {
       const version = value.yaa_backup ?? value.version
       const all = version === VERSION ? arrayOf(value.sessions) : [{ id: 'all', version }]
       return { kind: 'all', all, prompts: version === VERSION ? arrayOf(value.prompts) : [] }
     }
-    if (lines?.[0]?.type === 'session') {
-      const isLlama = lines.some((line) => line?.harness || line?.message?.convId)
-      const all = isLlama ? trees.llamaLines(lines).map(safe(trees.llama)) : [safe(trees.pi)(lines)]
-      return { kind: isLlama ? 'llama' : 'pi', all }
-    }
+    const read = lines && formats?.ofLines(lines)
+    if (read) return { kind: read.kind, all: read.all.map(safe(read.make)) }
     const all = (Array.isArray(value) ? value : [value]).filter(isObject)
     const [first] = all
     if (!first) return { kind: '', all: [] }
-    const forms = all.map((one) => (isOurs(one) ? undefined : FORMS.find(([, fits]) => fits(one))))
+    const forms = all.map((one) => (isOurs(one) ? undefined : formats?.formOf(one)))
     const form = forms.find(Boolean)
-    if (form) return { kind: form[0], all: all.map((one, i) => (forms[i] ? safe(forms[i][2])(one) : one)) }
-    const program = all.some(isOurs) ? undefined : UNREAD.find(([, fits]) => fits(all))?.[0]
+    if (form) return { kind: form.kind, all: all.map((one, i) => (forms[i] ? safe(forms[i].make)(one) : one)) }
+    const program = all.some(isOurs) ? undefined : formats?.programOf(all)
     if (program) return { kind: '', all: [], program }
     if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', all }
     if (arrayOf(first.input).some(isMessage)) return { kind: 'messages', all: all.map(({ input, ...one }) => ({ ...one, messages: input })) }

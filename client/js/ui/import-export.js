@@ -150,13 +150,14 @@ yaa.define('ui/import-export', [
     const servers = context.app.server.info()?.defaults
     const ask = context.app.settings.get('config')?.yaa?.ask // what is filled in has to be known to be left out
     const defaults = servers && ask ? { ...servers, config: { ...servers.config, yaa: { ...servers.config?.yaa, ask } } } : servers ?? UNKNOWN
+    const formats = await yaa.part('formats')
     let found = 0
     for (const file of chosen) {
       let known = false
       let why = ''
       try {
         for await (const { name, text, objects } of textsIn(file)) {
-          const { sessions, removed, prompts: more = [], program, left } = importer.readSessions(text, name, defaults)
+          const { sessions, removed, prompts: more = [], program, left } = importer.readSessions(text, name, defaults, formats)
           known ||= sessions.length + more.length > 0 || left !== undefined || program !== undefined
           if (program) result.programs.push(`${name} (${program})`)
           result.left += left?.messages ?? 0

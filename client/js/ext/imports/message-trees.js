@@ -1,43 +1,16 @@
 // What other programs export, as sessions: the trees of messages they all keep, and ChatGPT's conversations.json, pi's
-// JSONL, llama.cpp's conversations; further programs are in core/import-chat-apps. The path that was open is what was said,
+// JSONL, llama.cpp's conversations; further programs are in ext/imports/chat-apps. The path that was open is what was said,
 // every other path is a branch. The rule of the file: what is not understood is left out; of a file that is not in the
 // export there is the name.
 
-yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ filePart, imagePart, content }, { uuid }) => {
+yaa.define('ext/imports/message-trees', ['core/ids', 'core/message-pieces'], ({ uuid }, { assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf }) => {
   const MAX_ID = 200
   /** What LibreChat and Claude.ai call the parent of a beginning. */
   const NOBODY = /^$|^0{8}-0{4}-[04]0{3}-[08]0{3}-0{12}$/
-  /** Where a model's thoughts stand before its words. */
-  const THOUGHT = /^\s*(?:<think>([^]*?)<\/think>|:::thinking\n([^]*?)\n:::)\s*/
-
   /**
    * A place in the tree. `parent`: null, or an id of zeros, where it begins one; one that is not in the file is the place before.
    * @typedef {{id: any, parent: any, messages: any[]}} Said
    */
-
-  /** @param {any} value @returns {any[]} */
-  const arrayOf = (value) => (Array.isArray(value) ? value.filter((one) => one && typeof one === 'object') : [])
-
-  /** @param {any} value @returns {string} */
-  const textOf = (value) => (typeof value === 'string' ? value : typeof value?.value === 'string' ? value.value : '')
-
-  /** JSON in a text, or what is there. @param {any} value */
-  function parseJson(value) {
-    try {
-      return typeof value === 'string' ? JSON.parse(value) : value
-    } catch {
-      return value
-    }
-  }
-
-  /** @param {unknown} seconds */
-  const at = (seconds) => (typeof seconds === 'number' && Number.isFinite(seconds) ? { at: Math.round(seconds * 1000) } : {})
-
-  /** @param {any} time ISO 8601 */
-  const atIso = (time) => at(typeof time === 'string' ? Date.parse(time) / 1000 : undefined)
-
-  /** @param {unknown} ms */
-  const isoOf = (ms) => (typeof ms === 'number' && Number.isFinite(ms) && Math.abs(ms) < 8e15 ? new Date(ms).toISOString() : undefined)
 
   // -- trees --
 
@@ -176,52 +149,6 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     }
   }
 
-  // -- messages --
-
-  /**
-   * What an assistant thought, said and did, piece by piece, as messages: what follows a result begins a new one.
-   * @param {{thought?: string, text?: string, call?: any, result?: any}[]} pieces @param {any} base
-   */
-  function assistantMessages(pieces, base) {
-    /** @type {any[]} */ const messages = []
-    /** @type {any} */ let now = null
-    for (const { thought, text, call, result } of pieces) {
-      if (result) {
-        messages.push({ ...base, role: 'tool', ...result })
-        now = null
-        continue
-      }
-      if (!thought && !text && !call) continue
-      if (!now || (now.tool_calls && !call) || (thought && now.content)) messages.push(now = { ...base, role: 'assistant', content: '' })
-      if (thought) now.reasoning = { field: 'reasoning_content', text: [now.reasoning?.text, thought].filter(Boolean).join('\n\n') }
-      if (text) now.content = [now.content, text].filter(Boolean).join('\n\n')
-      if (call) now.tool_calls = [...now.tool_calls ?? [], call]
-    }
-    for (const message of messages) if (message.role === 'assistant') Object.assign(message, parted(message))
-    return messages
-  }
-
-  /** Thoughts that were written before the words. @param {any} message */
-  function parted({ content: text, reasoning }) {
-    const found = !reasoning && THOUGHT.exec(text)
-    const thought = found ? (found[1] ?? found[2]).trim() : ''
-    return found ? { content: text.slice(found[0].length), ...(thought ? { reasoning: { field: 'reasoning_content', text: thought } } : {}) } : {}
-  }
-
-  /** @param {any} id @param {any} name @param {any} args */
-  function callOf(id, name, args) {
-    const plain = String(textOf(name) || 'tool').replace(/[^\w-]/g, '_').slice(0, 64)
-    return { id, type: 'function', function: { name: plain, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) } }
-  }
-
-  /** Words and what went along. @param {string} words @param {any[]} files `name`, with `text` or `url` where they are in the export */
-  function withFiles(words, files) {
-    return content(words, files.map(({ name, text, url }) => {
-      if (typeof text === 'string' && text) return filePart(textOf(name), text)
-      return typeof url === 'string' && url.startsWith('data:image/') ? imagePart(url) : { type: 'text', text: `[${textOf(name) || 'file'}]` }
-    }))
-  }
-
   // -- ChatGPT --
 
   /** What ChatGPT tells its model about the person. */
@@ -339,5 +266,5 @@ yaa.define('core/import-message-trees', ['core/attachments', 'core/ids'], ({ fil
     return role === 'user' || (role === 'system' && text) ? [{ ...base, content: withFiles(text, files) }] : []
   }
 
-  return { sessionFromTree, assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf, chatgpt, pi, llama, llamaLines }
+  return { sessionFromTree, chatgpt, pi, llama, llamaLines }
 })
