@@ -75,3 +75,10 @@ test('in Chinese the reader is addressed in one way everywhere', () => {
   assert.ok(files.join('').includes('你'))
   for (const text of [...files, read('widget', 'texts.js')]) assert.ok(!text.includes('您'), text.match(/.*您.*/)?.[0])
 })
+
+test('what a folder’s badge says is short; the whole sentence is where it is chosen', () => {
+  const { en, zh } = texts(PARTS.server[0])
+  const words = [...sources(PARTS.server[1]).matchAll(/badge\(t\(`(host\.folder\.[\w.]*)\$\{/g)].flatMap(([, start]) => ['read', 'write', 'overlay'].map((mode) => start + mode))
+  assert.strictEqual(words.length, 3)
+  for (const key of words) for (const one of [en[key], zh[key]]) assert.ok(one.length <= 12, one)
+})

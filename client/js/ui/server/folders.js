@@ -108,7 +108,7 @@ yaa.define('ui/server/folders', ['ui/dom', 'i18n/server', 'ui/dialog', 'ui/serve
       lead: t('host.folder.lead'), add: t('host.folder.add'), none: t('host.folder.none'),
       form: (settings, name, close) => folderForm(store, name, foldersOf(settings)[name] ?? {}, close, close),
       rows: (settings) => Object.entries(foldersOf(settings)).map(([name, entry]) => row(
-        [h('b', null, name), ' ', badge(t(`host.folder.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, entry.people ? [' ', badge(t('host.folder.for', { names: namesOf(entry) }))] : null, h('p.hint.mono', null, entry.path)],
+        [h('b', null, name), ' ', badge(t(`host.folder.is.${entry.mode ?? 'overlay'}`)), entry.trusted ? badge(t('host.folder.isTrusted')) : null, entry.people ? [' ', badge(t('host.folder.for', { names: namesOf(entry) }))] : null, h('p.hint.mono', null, entry.path)],
         [small(t('host.edit'), name, () => part.open(name)),
           small(t('host.remove'), name, () => confirm(t('host.removeIt', { name }), t('host.folder.removeHint'), () => store.change([{ path: [...PATH, name], remove: true }])), 'danger')], problemsOf(settings, name),
       )),
