@@ -98,15 +98,15 @@ globalThis.yaa = (function kernel() {
     return (found ??= globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-group]')]) : [])
   }
 
-  /** Scripts that come late, with their groups. @type {{name: string, group?: string}[] | undefined} */
+  /** Of late scripts. @type {{name: string, group?: string}[] | undefined} */
   let late
 
   /**
-   * The modules `ext/NAME/purpose` that are there, in the order of the page. Who asks says what is to be done, not who does it.
+   * The modules `ext/NAME/purpose` that are there: who asks says what is to be done, not who does it.
    * @param {string} purpose @returns {{name: string, group?: string}[]} without groups in a page in one file
    */
   function parts(purpose) {
-    const nameOf = (/** @type {Element} */ tag) => /(?:^|\/)js\/(.+)\.js$/.exec(tag.getAttribute('src') ?? '')?.[1] ?? '' // behind the version that a server puts there
+    const nameOf = (/** @type {Element} */ tag) => /(?:^|\/)js\/(.+)\.js$/.exec(tag.getAttribute('src') ?? '')?.[1] ?? '' // behind a version
     late ??= templates().flatMap(({ content, dataset: { group } }) => [...content.querySelectorAll('script')].map((tag) => ({ name: nameOf(tag), group })))
     const all = late.length ? late : [...defined.keys()].map((name) => ({ name }))
     return all.filter(({ name }) => name.startsWith('ext/') && name.split('/')[2] === purpose)
