@@ -25,7 +25,7 @@ from server.tools.base import ToolQuestion
 from ... import fakes
 from . import test_servers
 from .test_library import LIMITS, SCRIPT, Case
-from .test_servers import eventually
+from .test_servers import eventually, gone
 
 
 class Asking(Case):
@@ -95,7 +95,9 @@ class Held(Asking):
 
     async def test_a_server_that_ends_meanwhile(self) -> None:
         tool, question = await self.asks()
-        os.kill(int(self.noted("start")[-1].split()[1]), signal.SIGKILL)
+        pid = int(self.noted("start")[-1].split()[1])
+        os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: gone(pid))  # else it may answer before the signal comes
         done = await self.call(tool, {}, {**question, "answer": {"name": "Ann"}})
         self.assertEqual(done.status, "error")
         self.assertIn("its process ended", done.error["message"])
