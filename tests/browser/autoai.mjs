@@ -56,9 +56,9 @@ await main(async (walk, job) => {
 
   await walk.step("on the next page of the tab the key and the conversation are there", async () => {
     await page.goto(`${job.server}/auto-ai/sidebar-demo.html`);
-    const button = await part(page, ".open-button");
+    await part(page, ".open-button");
     await walk.shot("4-sidebar-closed");
-    await button.click();
+    await page.click(".open-button");
     await sees(page, "article", "done");
     await send(page, 'call set_page_title {"title": "At the side"}');
     await page.waitForFunction(() => document.title === "At the side");

@@ -25,8 +25,9 @@ await main(async (walk, job) => {
     const on = await page.$$eval("dialog input[type=checkbox]", (all) => all.filter((box) => box.checked).length);
     if (on) throw new Error(`${on} tools are on`);
     for (const name of ["notify", "page_info", "clipboard_write", "pick_file", "run_javascript"]) {
-      await (await page.waitForSelector(`::-p-xpath(//dialog//label[.//code[text()="${name}"]]//input)`)).click();
+      await walk.press(name, "dialog label code");
     }
+    await page.waitForFunction(() => [...document.querySelectorAll("dialog input[type=checkbox]")].filter((box) => box.checked).length === 5);
     await walk.shot("1-switches");
     await noBarriers(walk, job);
     await walk.press("Close", "dialog button");

@@ -20,6 +20,8 @@ async function take(element, css, words, offset) {
   const name = (one) => (one?.cloneNode ? `${one.cloneNode(false).outerHTML ?? one.nodeName} "${(one.textContent ?? "").trim().slice(0, 60)}"` : "nothing of this page");
   // A page behind another one draws no frames.
   const frame = () => new Promise((resolve) => (requestAnimationFrame(resolve), setTimeout(resolve, 100)));
+  /** What is closed to selectors of the page: the shadow trees of widgets. */
+  const closed = () => [...document.querySelectorAll("div")].flatMap((one) => one.shadowRoot ?? []);
   let wanted;
   const isWanted = (at) => {
     for (let one = at; one; one = one.parentNode ?? one.host) if (one === wanted) return true;
@@ -28,6 +30,7 @@ async function take(element, css, words, offset) {
   const place = () => JSON.stringify(wanted.getBoundingClientRect());
   const look = async () => {
     const all = element ? [element] : [...document.querySelectorAll(css)];
+    if (!all.length) all.push(...closed().flatMap((root) => [...root.querySelectorAll(css)]));
     const named = all.filter((one) => words === null || `${one.innerText} ${one.getAttribute("aria-label") ?? ""}`.includes(words));
     const shown = named.filter((one) => one.getClientRects().length);
     wanted = shown.find((one) => !one.disabled);

@@ -156,7 +156,7 @@ await main(async (walk, job) => {
     file.config.llm_api.provider.api_url = "https://elsewhere.example/v1";
     const other = join(walk.downloads, "other.json");
     writeFileSync(other, JSON.stringify(file));
-    await (await page.$("dialog[open] input[type=file]")).uploadFile(other);
+    await (await page.waitForSelector("dialog[open] input[type=file]")).uploadFile(other);
     await walk.sees("dialog[open]", "https://elsewhere.example/v1");
     await walk.sees("dialog[open]", "Run without asking: shell");
     await walk.clean();

@@ -110,7 +110,6 @@ await main(async (walk, job) => {
 
   await walk.step("Enter stops no answer, a double click is one, and the focus stays when a card goes", async () => {
     const inside = (css) => page.evaluate((wanted) => document.querySelector("#here > div").shadowRoot.querySelector(wanted)?.innerText, css);
-    const button = await part(page, "form.compose button");
     const field = await part(page, "textarea");
     await send(page, "bench tokens=3000 delay_us=50000");
     await sees(page, "article", "@");
@@ -119,12 +118,12 @@ await main(async (walk, job) => {
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     const now = { status: await inside(".status"), words: await field.evaluate((one) => one.value) };
     if (!now.status.includes("Working") || !now.words) throw new Error(JSON.stringify(now));
-    await button.click({ delay: 300 }); // as long as a finger takes; words come meanwhile
+    await page.click("form.compose button", { delay: 300 }); // as long as a finger takes; words come meanwhile
     await sees(page, ".status", "Stopped");
-    await button.click({ count: 3 });
+    await page.click("form.compose button", { count: 3 });
     await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll(".user").length === 2);
     await sees(page, "article:last-child", "@");
-    await button.click();
+    await page.click("form.compose button");
     await sees(page, ".status", "Stopped");
     await send(page, 'bench tokens=4 delay_us=0 tool=datetime{"zone":"\u202eUTC\u200b"}');
     await sees(page, ".status", "Waiting for your answer");
@@ -174,7 +173,7 @@ await main(async (walk, job) => {
       await globalThis.corner.ready;
     });
     if (await page.evaluate(() => document.querySelector("#here").childElementCount)) throw new Error("it is still there");
-    await (await part(page, ".open-button")).click();
+    await page.click(".open-button");
     await send(page, "bench tokens=3 delay_us=0");
     await sees(page, "article", "@");
     await walk.shot("3-corner");
