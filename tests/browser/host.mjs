@@ -3,7 +3,7 @@
  *
  * A line of JSON in is a job, a walk's module answers it (driver.mjs); at the end of the input the browser is closed.
  * The first job says how the browser is started, in `{browser, executable, patience_ms, requests, flags?, prefs?, insecure?,
- * forbidden?}`: `requests`: a walk hears of each, which is dear in Firefox; `flags` of Chromium, `prefs` of Firefox; `insecure`:
+ * forbidden?}`: `requests`: a walk hears of each, which is dear; `flags` of Chromium, `prefs` of Firefox; `insecure`:
  * a certificate that nobody signed is taken; `forbidden`: the page may store nothing, nor look whether it could. A job that is `alone` has the browser's own
  * context, as a person has, and no other may follow. Every job has `{script, shots, label, patience_ms}`.
  */
@@ -19,8 +19,13 @@ const CHROMIUM_FLAGS = [
   "--disable-sync", "--disable-quic", "--lang=en-US",
   // Pixels are made once, in the processor, and not by a graphics card that the processor plays.
   "--disable-gpu", "--disable-software-rasterizer",
+  // A page that a walk has left is not kept alive for a way back that no walk goes, and no process waits for a page to come:
+  // else each load of a page takes twice the processor time.
+  "--disable-features=BackForwardCache,SpareRendererForSitePerProcess",
   // A plain-http name, as on a LAN: not a secure context, so that half of the browser's functions are missing.
   "--host-resolver-rules=MAP yaa.test 127.0.0.1, MAP lan.yaa.test 127.0.0.1",
+  // A microphone that hums, and that nobody asks about.
+  "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
   // Its own sandbox needs rights that root in a container does not have.
   ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
 ];
@@ -30,6 +35,8 @@ const FIREFOX_PREFS = {
   "intl.accept_languages": "en-US",
   "network.dns.localDomains": "yaa.test,lan.yaa.test",
   "app.update.disabledForTesting": true,
+  "media.navigator.streams.fake": true,
+  "media.navigator.permission.disabled": true,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false,
@@ -57,7 +64,7 @@ async function launch(job, profile, downloads) {
     browser: isFirefox ? "firefox" : "chrome",
     executablePath: job.executable,
     headless: true,
-    networkEnabled: !isFirefox || job.requests,
+    networkEnabled: job.requests,
     userDataDir: profile,
     defaultViewport: { width: 1280, height: 800 },
     protocolTimeout: job.patience_ms * 3,

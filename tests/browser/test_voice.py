@@ -20,8 +20,6 @@ ANSWER = (
     "# Cats\n\nA **cat** sleeps. See [the guide](https://cats.example/long/way).\n\n"
     "```js\nlet secretCode = 1\n```\n\nThat is all."
 )
-FLAGS = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
-PREFS = {"media.navigator.streams.fake": True, "media.navigator.permission.disabled": True}
 
 
 class Provider(ThreadingHTTPServer):
@@ -84,10 +82,9 @@ class Voice(walks.Both):
         }
         entry |= {"model_name": "m", "transcription": "w"}
         asks: dict[str, Callable[..., Any]] = {"says": provider.says, "heard": provider.so_far}
-        own: dict[str, Any] = {"flags": FLAGS} if browser == "chromium" else {"prefs": PREFS}
         with Yaa({"server": {"discover": False, "providers": {"voice": entry}}}) as yaa:
             asks["gone"] = yaa.kill
-            self.walk("voice", browser, {"url": yaa.link, **own}, asks, expected=refused)
+            self.walk("voice", browser, {"url": yaa.link}, asks, expected=refused)
 
 
 def refused(complaint: walks.Complaint) -> bool:

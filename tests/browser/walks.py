@@ -1,7 +1,7 @@
 """Has a walk (a .mjs file of this folder) done in a browser, and does what it asks for meanwhile.
 
 One browser of each kind serves all walks of this process, each in a context of its own (host.mjs);
-for the walks that watch requests there is another Firefox, which tells of them.
+for the walks that watch requests there is another one of each, which tells of them.
 A test is a `Both`: its `check` is called once for each browser. The walks of a `OneEngine` show
 what engines have in common: in Firefox they are part of `python3 -m tests soak`. Import this
 module, and not the classes, or unittest takes them for tests of yours.
@@ -30,7 +30,7 @@ PAGE_S = 40.0  # for a page to do one thing
 END_S = 10.0  # for a browser to close
 OWN = ("flags", "prefs", "insecure", "forbidden", "alone")  # of a browser that serves one walk
 
-# What a walk has that hears of each request: in Firefox, telling of them is dear.
+# What a walk has that hears of each request: telling of them is dear.
 WATCHES = re.compile(r'"(request|response)"|waitForRe[qs]|RequestInterception')
 
 PAGE = tools.ROOT / "client" / "index.html"
@@ -126,7 +126,7 @@ def walk(
             return host.walk({**whole, "alone": True}, asks)
         finally:
             host.close()
-    kind = (browser, requests and browser == "firefox")
+    kind = (browser, requests)
     host = _hosts.pop(kind) if kind in _hosts else Host()
     try:
         walked = host.walk(whole, asks)
