@@ -1,4 +1,4 @@
-"""The whole walk: from disk in two browsers, served and by a name of the LAN in Chromium.
+"""The whole walk: from disk in two browsers; served or by a name of the LAN, by turns, in Chromium.
 
 The server is a real process, the model a scripted one, and between page and server stands a relay
 that can cut every connection. With TESTS_PICTURES=1 pictures of the way are taken
@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..bench import peers
+from ..tooling import turns
 from ..tooling.child import Yaa
 from ..tooling.relay import Relay
 from . import walks
@@ -75,6 +76,8 @@ class Served(walks.OneEngine):
 
     def check(self, browser: str) -> None:
         place = self.place
+        if place not in ("file", *turns.share(("served", "name"), 2)):
+            self.skipTest(turns.ELSEWHEN)
         with ExitStack() as stack:
             servers = Servers(stack)
             url = servers.relay.url

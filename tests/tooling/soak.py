@@ -21,6 +21,8 @@ SECOND_ENGINE = "TESTS_SECOND_ENGINE"
 WALKS = "walks in Firefox"
 SILENCE_S = 1_800
 SHARED = (  # the suite plays a share of them (turns.py)
+    "tests.browser.test_main_flow",
+    "tests.browser.test_preview_leaks",
     "tests.chaos.test_cut",
     "tests.chaos.test_file_simulator",
     "tests.chaos.test_files",
