@@ -220,7 +220,7 @@ await main(async (walk, job) => {
   await walk.step("in Chinese, in the dark, on a phone", async () => {
     await page.setViewport({ width: 390, height: 844 });
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark", language: "zh" }));
-    await page.waitForFunction(() => document.querySelectorAll("svg.diagram").length > 1);
+    await page.waitForFunction(() => document.documentElement.lang.startsWith("zh") && document.querySelectorAll("svg.diagram").length > 1);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) throw new Error("it is wider than the screen");
     await walk.clean();

@@ -118,6 +118,7 @@ await main(async (walk, job) => {
   await walk.step("in Chinese, on a phone, in the dark", async () => {
     await put(page, asking("zh", "write_file", { path: "notes/a.txt", content: "x" }));
     await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh" }));
+    await page.waitForFunction(() => document.documentElement.lang.startsWith("zh")); // its words come late
     await page.setViewport({ width: 390, height: 844 });
     await dark("dark");
     await page.waitForSelector(CHIP);

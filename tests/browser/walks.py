@@ -31,7 +31,7 @@ END_S = 10.0  # for a browser to close
 OWN = ("flags", "prefs", "insecure", "forbidden", "alone")  # of a browser that serves one walk
 
 # What a walk has that hears of each request: telling of them is dear.
-WATCHES = re.compile(r'"(request|response)"|waitForRe[qs]|RequestInterception')
+WATCHES = re.compile(r'"(request|response)"|waitForRe[qs]|RequestInterception|CacheEnabled')
 
 PAGE = tools.ROOT / "client" / "index.html"
 # Walks with the service worker, which takes all files as it is installed: 2 s of CPU each time.
