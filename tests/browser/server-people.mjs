@@ -159,6 +159,8 @@ await main(async (walk, job) => {
 
   await walk.step("who has the link is no owner, and looks for no other folder", async () => {
     await told("change", "others");
+    // the server looks at its file now and then
+    await page.waitForFunction(async () => (await yaa.use("ui/commands").context().app.server.api().info()).folders?.some(({ name }) => name === "others"));
     await page.goto("about:blank");
     await page.goto(link);
     await walk.sees("dialog[open]", "“bob”"); // the owner's key is kept here
