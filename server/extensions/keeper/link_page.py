@@ -177,7 +177,7 @@ def _shown(tool: str, args: Mapping[str, Any]) -> Iterator[Html]:
 
 def _change(tool: str, name: str, value: Any) -> Iterator[Html]:
     """Yield the lines that an argument puts into a file or takes out, none for another one."""
-    if isinstance(value, str) and (mark := MARKS.get((tool, name))):
+    if isinstance(value, str) and (mark := MARKS.get(tool, {}).get(name)):
         for line in value.split("\n"):
             yield element(mark, f"{SIGNS[mark]} {written_out(line)}")
     if (tool, name) == ("edit_file", "edits") and isinstance(value, list):
@@ -191,9 +191,5 @@ def _is_edit(edit: Mapping[str, Any]) -> bool:
     return edit.keys() == {"old", "new"} and all(isinstance(each, str) for each in edit.values())
 
 
-MARKS = {
-    ("write_file", "content"): "ins",
-    ("edit_file", "old"): "del",
-    ("edit_file", "new"): "ins",
-}
+MARKS = {"write_file": {"content": "ins"}, "edit_file": {"old": "del", "new": "ins"}}
 SIGNS = {"ins": "+", "del": "-"}
