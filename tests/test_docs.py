@@ -442,7 +442,9 @@ def method_and_path(path: str) -> Iterator[str]:
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         for key in node.keys if isinstance(node, ast.Dict) else ():
             if isinstance(key, ast.Tuple):
-                yield " ".join(ast.literal_eval(part) for part in key.elts)
+                words = [ast.literal_eval(part) for part in key.elts]
+                if words[-1].startswith("/"):
+                    yield " ".join(words)
 
 
 def command_line(path: str) -> tuple[set[str], set[str]]:
