@@ -26,6 +26,7 @@ from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
 from .api.info import HealthHandler, InfoHandler, MonthlyUsageHandler
 from .api.objects import Objects
+from .api.person_runs import PersonRuns
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
 from .api.settings import Live
@@ -85,6 +86,8 @@ class App:
     Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
     an unusable tool.
     """
+
+    person_runs: PersonRuns | None = None  # of a server, once it has routes
 
     def __init__(
         self,
@@ -195,6 +198,9 @@ class App:
         work = (sweep, ask_vendors(self.models, self.client))
         self._background = [asyncio.create_task(each) for each in work]
         self._opened.set()
+        if (runs := self.person_runs) is not None:
+            for each in self.parts.values():
+                await each.open(runs)
 
     def clean(self) -> int:
         """Remove what has expired; return the number of workspaces removed.
@@ -247,6 +253,8 @@ class App:
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
+        for each in self.parts.values():
+            await each.close()
         for task in self._background:
             task.cancel()
         await self.agent.close()
@@ -389,6 +397,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings, app.accounts)
     sessions = Sessions(runs, streams=streams)
+    app.person_runs = PersonRuns(app.agent, runs, keys, app.accounts)
     downloads = Downloads(app.toolbox.workspaces, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
     parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock

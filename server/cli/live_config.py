@@ -200,6 +200,8 @@ class LiveConfig:
     def stop(self) -> None:
         """Stop all runs at a point from which another server can continue them."""
         for generation in self._all():
+            for part in generation.app.parts.values():
+                part.stop()
             generation.app.agent.stop()
 
     async def close(self) -> None:

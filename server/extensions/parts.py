@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..agent.run_parts import RunPart
+from ..api.person_runs import PersonRuns
 from ..api.router import Route
 from ..config import Config
 from ..json_types import Session
@@ -60,6 +61,15 @@ class Parts:
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return members of `/info`, as a key of this owner sees them."""
         return {}
+
+    async def open(self, runs: PersonRuns) -> None:
+        """Begin what goes on without requests, as a server opens. `runs`: for people."""
+
+    def stop(self) -> None:
+        """Begin nothing any more, and end what waits: the server stops."""
+
+    async def close(self) -> None:
+        """End what `open` has begun, unless the parts of a newer configuration have it."""
 
     def run_part(self, session: Session, about: Mapping[str, str]) -> RunPart | None:
         """Return what takes part in a run of this session, None for nothing.

@@ -387,6 +387,8 @@ class BaseServer:
         await self._listener.serve(self._sockets, self._tls.context if self._tls else None)
 
     async def _close(self) -> None:
+        for part in self._app.parts.values():
+            part.stop()
         self._app.agent.stop()
         if self._listener is not None:
             await self._listener.close(self._config.server["limits"]["disconnect_grace_s"])

@@ -12,11 +12,14 @@ EXTENSION = Extension(
         "server.keeper.sessions": ConfigKey(20_000, _COUNT),
         "server.keeper.total_mb": ConfigKey(8_192, _COUNT),
         "server.keeper.session_mb": ConfigKey(32, _COUNT),
+        "server.keeper.attempts": ConfigKey(12, _COUNT),
+        "server.keeper.pause_s": ConfigKey(5, number("a number, 0.1 or more", least=0.1)),
     },
     errors={
         "kept_conflict": (409, "The kept session was changed meanwhile"),
         "kept_unusable": (422, "The file is no session that can be kept"),
         "keeper_full": (507, "No more sessions can be kept"),
     },
+    process="seat:share",
     parts="parts:KeeperParts",
 )

@@ -214,6 +214,11 @@ class KeptFile(LockedSession):
         """Return the revision of what was saved last."""
         return revision_of(self._digest, self._position)
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Return the digest of the file, and how many bytes of events follow it."""
+        return self._digest[:DIGEST], self._position
+
     def open(self) -> Session | None:
         """Return what is there, None if there is no file. Raises Unusable.
 

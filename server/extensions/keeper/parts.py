@@ -1,24 +1,48 @@
-"""What the keeper has beside the agent: its routes, and what `/info` says of it."""
+"""What the keeper has beside the agent: its routes, and what runs by itself."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from ...api import idempotency
+from ...api.person_runs import PersonRuns
 from ...api.router import Route
+from ...errors import Problem
 from ..parts import Host, Parts
-from .folder import KeptFolder, Room
+from .driver import Keeper
+from .folder import FOLDER, KeptFolder, Room
+from .job import Means
+from .marks import Marks
 from .routes import KeptSessions
+from .seat import Seat
 
 
 class KeeperParts(Parts):
-    """The folders of kept sessions, and their routes."""
+    """The folders of kept sessions, their routes, and what runs them."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self._folders: dict[str, KeptFolder] = {}
         self.room = Room.of(host.config.server)
+        self._runs: PersonRuns | None = None
+        self._resuming: asyncio.Task[None] | None = None
+
+    @property
+    def seat(self) -> Seat:
+        """Return the keeper's place in this process."""
+        assert isinstance(self.host.process, Seat)
+        return self.host.process
+
+    @property
+    def keeper(self) -> Keeper:
+        """Return what runs sessions in this process. Raises Problem until the server is open."""
+        keeper: Keeper | None = self.seat.keeper
+        if keeper is None:
+            text = "This server does not keep sessions yet: it is starting"
+            raise Problem("overloaded", text, headers={"Retry-After": "1"})
+        return keeper
 
     def folder(self, owner: str) -> KeptFolder:
         """Return the folder of a person."""
@@ -26,9 +50,53 @@ class KeeperParts(Parts):
             self._folders[owner] = KeptFolder(self.host.config.home, owner, self.room)
         return self._folders[owner]
 
+    async def open(self, runs: PersonRuns) -> None:
+        """Go on with what was to run when the last process ended.
+
+        After a change of the configuration what runs goes on, and the next runs are by the new one.
+        """
+        self._runs = runs
+        former: Keeper | None = self.seat.keeper
+        if former is not None:
+            former.means = self._means
+            former.end_followers()
+            return
+        keeper = self.seat.keeper = Keeper(Marks(self.host.config.home / FOLDER), self._means)
+        self._resuming = asyncio.create_task(keeper.resume())
+
+    def stop(self) -> None:
+        """Begin no run any more, and end the streams of those who follow."""
+        if (keeper := self.seat.keeper) is not None and self._is_last():
+            keeper.stop()
+
+    async def close(self) -> None:
+        """End what runs by itself, unless a newer configuration has taken it over."""
+        if (keeper := self.seat.keeper) is None or not self._is_last():
+            return
+        keeper.stop()
+        if self._resuming is not None:
+            self._resuming.cancel()
+            await asyncio.gather(self._resuming, return_exceptions=True)
+        await keeper.close(self.host.config.server["limits"]["disconnect_grace_s"])
+
+    async def end_runs(self, owner: str, session_id: str) -> bool | None:
+        """End the runs of a session, as PersonRuns.stop."""
+        return None if self._runs is None else await self._runs.stop(owner, session_id)
+
+    def _is_last(self) -> bool:
+        return bool(self.seat.keeper.means == self._means)
+
+    def _means(self, owner: str) -> Means:
+        assert self._runs is not None
+        keeper = self.host.config.server["keeper"]
+        marks, pause_s = self.keeper.marks, keeper["pause_s"]
+        return Means(self._runs.begin, self.folder(owner), marks, keeper["attempts"], pause_s)
+
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return its routes. What changes something may be repeated."""
-        return idempotency.of_process.wrap(KeptSessions(self.folder, self.host.ceilings).routes())
+        heartbeat_s = self.host.config.server["limits"]["heartbeat_s"]
+        handlers = KeptSessions(self, self.host.ceilings, heartbeat_s)
+        return idempotency.of_process.wrap(handlers.routes())
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return how much a person may keep."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 from ...api.body import BodyLimits, read_object
@@ -13,16 +13,36 @@ from ...json_types import Session
 from ...lib.runtime.offload import LARGE, offload
 from ...session.accept import accept
 from ...session.limits import LimitCeilings
+from .driver import Keeper
 from .folder import Conflict, KeptFolder
+from .follow import Follower
 
 PAGE, MOST_OF_PAGE = 50, 500  # sessions of a list
 
 
-class KeptSessions:
-    """The handlers. `folder`: (owner of a key) -> their folder."""
+class Place(Protocol):
+    """Where the handlers find what they need (parts.py)."""
 
-    def __init__(self, folder: Callable[[str], KeptFolder], ceilings: LimitCeilings) -> None:
-        self._folder, self._ceilings = folder, ceilings
+    @property
+    def keeper(self) -> Keeper:
+        """Return what runs sessions in this process. Raises Problem until the server is open."""
+        ...
+
+    def folder(self, owner: str) -> KeptFolder:
+        """Return the folder of a person."""
+        ...
+
+    async def end_runs(self, owner: str, session_id: str) -> bool | None:
+        """End the runs of a session, as PersonRuns.stop."""
+        ...
+
+
+class KeptSessions:
+    """The handlers. `heartbeat_s`: between two comments of a stream."""
+
+    def __init__(self, place: Place, ceilings: LimitCeilings, heartbeat_s: float) -> None:
+        self._place, self._folder = place, place.folder
+        self._ceilings, self._heartbeat_s = ceilings, heartbeat_s
 
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return the routes, by (method, path)."""
@@ -31,6 +51,9 @@ class KeptSessions:
             ("GET", "/keeper/sessions/{id}"): Route(self.get),
             ("PUT", "/keeper/sessions/{id}"): Route(self.put),
             ("DELETE", "/keeper/sessions/{id}"): Route(self.delete),
+            ("POST", "/keeper/sessions/{id}/run"): Route(self.run),
+            ("POST", "/keeper/sessions/{id}/stop"): Route(self.stop),
+            ("GET", "/keeper/sessions/{id}/events"): Route(self.events),
         }
 
     async def list(self, call: RequestContext) -> None:
@@ -42,6 +65,8 @@ class KeptSessions:
             raise Problem("request_invalid", text)
         folder, before = self._folder(call.key.owner), query.get("before", [""])[0]
         rows, following = await offload(LARGE, folder.page, int(limit), before)
+        running = self._place.keeper.is_running
+        rows = [{**each, "running": running(call.key.owner, each["id"])} for each in rows]
         await call.json({"sessions": rows, "next": following})
 
     async def get(self, call: RequestContext) -> None:
@@ -68,6 +93,7 @@ class KeptSessions:
             revision = await offload(max(LARGE, call.size), folder.put, session_id, session, base)
         except Conflict as conflict:
             raise _conflict(conflict, base) from None
+        self._place.keeper.note_change(call.key.owner, session_id)
         status = 200 if base else 201
         answer = {"id": session_id, "revision": revision}
         await call.json(answer, status=status, headers={"ETag": f'"{revision}"'})
@@ -75,7 +101,34 @@ class KeptSessions:
     async def delete(self, call: RequestContext) -> None:
         """Delete a session."""
         await offload(LARGE, self._folder(call.key.owner).delete, call.at["id"])
+        self._place.keeper.note_change(call.key.owner, call.at["id"])
         await call.reply(204)
+
+    async def run(self, call: RequestContext) -> None:
+        """Let a session run, whoever looks. Answer with {id, running, run}."""
+        owner, session_id = call.key.owner, call.at["id"]
+        answer = {"id": session_id, "running": True, "run": ""}
+        try:
+            job = await self._place.keeper.start(owner, session_id)
+        except Problem as problem:
+            if problem.code != "run_active" or not self._place.keeper.is_running(owner, session_id):
+                raise
+        else:
+            running = not job.ended.is_set()
+            answer |= {"running": running, "run": job.run.id if job.run else ""}
+        await call.json(answer, status=202)
+
+    async def stop(self, call: RequestContext) -> None:
+        """End what runs of a session, and let it not go on. Answer with {id, stopped, running}."""
+        owner, session_id = call.key.owner, call.at["id"]
+        await offload(LARGE, self._folder(owner).read, session_id)
+        state = await self._place.keeper.pause(owner, session_id, self._place.end_runs)
+        await call.json({"id": session_id, **state})
+
+    async def events(self, call: RequestContext) -> None:
+        """Send what happens to a session, as it happens."""
+        folder = self._folder(call.key.owner)
+        await Follower(self._place.keeper, folder, call, self._heartbeat_s).send()
 
 
 def _conflict(conflict: Conflict, base: str) -> Problem:

@@ -1,0 +1,136 @@
+"""What is told of one kept session to those who follow it: its last events, and when it changed.
+
+An event is told only once it is on the disk. Who comes back names the last event that they have; if
+that is not among those that are kept here, they get the whole document first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from ...json_types import Event, Json
+from ...lib.http import sse
+from ...session.events import alias, dumps
+
+MOST_EVENTS, MOST_BYTES = 5_000, 4 << 20  # that are kept for those who come back
+KEPT = "yaa.kept"  # CUSTOM name: whether it runs, who follows; for display only
+AT_REST = "kept"  # begins the id of a frame after which nothing has changed
+
+Place = tuple[str, int]  # the digest of a file, and how many bytes of events follow it
+
+
+class Entry(NamedTuple):
+    """One event. `place`: what was on the disk after it."""
+
+    number: int
+    id: str
+    kind: str
+    text: str
+    place: Place | None
+
+    def frame(self) -> bytes:
+        """Return it as a frame of a stream."""
+        return sse.encode(self.text, self.kind, self.id)
+
+
+class Feed:
+    """The last events of a session, the newest one `number`."""
+
+    def __init__(self) -> None:
+        self.number, self.followers = 0, 0
+        self.changes = 0  # of the document that no event tells of
+        self.ended = False  # who follows has to come again
+        self.state: Json = {"running": False}
+        self._name = secrets.token_hex(4)
+        self._entries: deque[Entry] = deque()
+        self._bytes = 0
+        self._numbers: dict[str, int] = {}  # by id
+        self._places: dict[Place, int] = {}
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def push(self, event: Event, place: Place | None = None, event_id: str = "") -> None:
+        """Tell an event, which is on the disk."""
+        self.number += 1
+        event_id = event_id or f"{self._name}/{self.number}"
+        entry = Entry(self.number, event_id, alias(event), dumps(event), place)
+        self._entries.append(entry)
+        self._numbers[event_id] = self.number
+        self.mark(place)
+        self._bytes += len(entry.text)
+        while len(self._entries) > MOST_EVENTS or self._bytes > MOST_BYTES:
+            oldest = self._entries.popleft()
+            self._bytes -= len(oldest.text)
+            self._numbers.pop(oldest.id, None)
+            if oldest.place is not None and self._places.get(oldest.place) == oldest.number:
+                del self._places[oldest.place]
+        self.wake()
+
+    def mark(self, place: Place | None) -> None:
+        """Note what is on the disk after the newest event."""
+        if place is not None:
+            self._places[place] = self.number
+
+    def tell_state(self, at_rest: str = "", **changes: object) -> None:
+        """Tell whether it runs. `at_rest`: the revision, if nothing does."""
+        self.state |= changes
+        self.push(self.state_event(), event_id=f"{AT_REST}/{at_rest}" if at_rest else "")
+
+    def state_event(self) -> Event:
+        """Return the event that says whether it runs, and how many follow it."""
+        return {
+            "type": "CUSTOM",
+            "name": KEPT,
+            "value": {**self.state, "followers": self.followers},
+        }
+
+    def change(self) -> None:
+        """Note that the document is another one."""
+        self.changes += 1
+        self.wake()
+
+    def end(self) -> None:
+        """Let those who follow come again."""
+        self.ended = True
+        self.wake()
+
+    def number_of(self, event_id: str) -> int | None:
+        """Return the number of an event that was told, None if it is not kept."""
+        return self._numbers.get(event_id)
+
+    def number_at(self, place: Place) -> int | None:
+        """Return after which event this was on the disk, None if that is not known."""
+        return self._places.get(place)
+
+    def id_of(self, number: int) -> str:
+        """Return the id of the frame after which this number was the newest."""
+        last = self._entries[-1] if self._entries else None
+        return last.id if last and last.number == number else f"{self._name}/{number}"
+
+    def after(self, number: int) -> Iterator[Entry] | None:
+        """Return the events after one, None if not all of them are kept."""
+        first = self._entries[0].number if self._entries else self.number + 1
+        if number + 1 < first:
+            return None
+        return (each for each in [*self._entries] if each.number > number)
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for something new, so long at most."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.add(turn)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await turn
+        finally:
+            self._waiting.discard(turn)
+
+    def wake(self) -> None:
+        """Wake those who wait."""
+        for turn in self._waiting:
+            if not turn.done():
+                turn.set_result(None)

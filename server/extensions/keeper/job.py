@@ -1,0 +1,283 @@
+"""One kept session that is to run: runs of it, one after the other, until nothing is left to do.
+
+Each event of a run is in the session's journal before it is told to anybody, and before the run
+goes on: so a call is announced on the disk before it starts. A run that is cut begins again with
+what is there; that no call runs twice is the server's work, as for every client that comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from typing import Any, NamedTuple, Protocol
+
+from ...agent.loop import STOP_REASONS, new_id, now_ms
+from ...api.sessions import Run
+from ...errors import Problem
+from ...json_types import Event, Json, Session
+from ...lib.runtime.offload import offload
+from ...session import events
+from ...session.fold import fold
+from ...telemetry import log
+from .feed import Feed
+from .folder import KeptFolder
+from .kept_file import KeptFile
+from .marks import Mark, Marks
+
+LONGEST_PAUSE_S = 600.0
+PASSING = ("busy", "overloaded", "rate_limited", "run_active")  # refusals that pass by themselves
+PROGRESS = ("TEXT_MESSAGE_END", "TOOL_CALL_RESULT")
+GAVE_UP = "keeper_gave_up"
+
+logger = log.get("keeper")
+
+
+class Begin(Protocol):
+    """Begins a run of a document, as PersonRuns.begin."""
+
+    def __call__(
+        self, owner: str, document: dict[str, Any], size: int, abort: Callable[[], object], /
+    ) -> AbstractAsyncContextManager[Run]:
+        """Return what prepares the run. Raises Problem."""
+        ...
+
+
+class Means(NamedTuple):
+    """With what a job works. `pause_s`: after the first failure; doubled after each further one."""
+
+    begin: Begin
+    folder: KeptFolder
+    marks: Marks
+    attempts: int
+    pause_s: float
+
+
+class Outcome(NamedTuple):
+    """How a run ended that is to be repeated. `counts`: as one of the attempts."""
+
+    why: str
+    counts: bool = True
+    wait_s: float = 0.0
+
+
+class Job:
+    """A session that runs. `means`: () -> with what, as it is now. Call `open`, then `work`.
+
+    begun  is set when its first run has begun, or could not
+    """
+
+    def __init__(
+        self, owner: str, session_id: str, feed: Feed, means: Callable[[], Means], failures: int = 0
+    ) -> None:
+        self.owner, self.id, self.feed, self._means = owner, session_id, feed, means
+        self.failures = failures
+        self.run: Run | None = None
+        self.run_session = session_id  # under which the server knows its run
+        self.moved: Callable[[str], Feed] = lambda session_id: feed  # it became a branch
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.stopped, self.ended = asyncio.Event(), asyncio.Event()  # by a person; altogether
+        self.server_stops = False
+        self._kept: KeptFile | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._last: Event | None = None  # of the run, if it is a terminal one
+        self._progress = False
+
+    async def open(self) -> bool:
+        """Lock the session and note that it is to run. Raises Problem.
+
+        Return False if a run would do nothing; then `close` is called in place of `work`.
+        """
+        means = self._means()
+        kept = self._kept = await offload_open(means.folder, self.id)
+        try:
+            session = await asyncio.to_thread(kept.open)
+            if session is None:
+                raise Problem("not_found", f"There is no kept session {self.id[:60]!r} of yours")
+            if not needs_run(session):
+                return False
+            await self._save(session)
+            means.marks.set(Mark(self.owner, self.id, self.failures))
+        except BaseException:
+            kept.close()
+            raise
+        self.feed.tell_state(running=True)
+        return True
+
+    def close(self) -> None:
+        """End a job that has nothing to do."""
+        self._end(leaves_mark=False)
+
+    async def work(self) -> None:
+        """Run the session until it has ended, waits for an answer, is stopped or given up."""
+        self._task = asyncio.current_task()
+        leaves_mark = True
+        try:
+            while True:
+                outcome = await self._run_once()
+                if self.server_stops:
+                    return
+                if outcome is None or self.stopped.is_set():
+                    break
+                self.failures = (0 if self._progress else self.failures) + outcome.counts
+                if self.failures > self._means().attempts:
+                    await self._say(f"It was tried {self.failures} times. {outcome.why}", GAVE_UP)
+                    break
+                if not await self._pause(outcome):
+                    break
+                if self.server_stops:
+                    return
+            leaves_mark = False
+        except Problem as problem:  # the disk, for instance: the mark stays
+            logger.warning("kept session %s: %s", self.id, problem.detail)
+        finally:
+            self._end(leaves_mark)
+
+    def _end(self, leaves_mark: bool) -> None:
+        kept = self._kept
+        assert kept is not None
+        if not leaves_mark and not kept.failed:
+            with suppress(OSError):
+                self._means().marks.remove(self.owner, self.id)
+        kept.close()
+        self.feed.tell_state(kept.revision, running=False)
+        self.ended.set()
+        if not self.begun.done():
+            self.begun.set_result(None)
+
+    async def _pause(self, outcome: Outcome) -> bool:
+        """Wait before the next run. Return False if it was stopped meanwhile."""
+        means = self._means()
+        growing = means.pause_s * 2.0 ** max(0, self.failures - 1)
+        pause_s = min(outcome.wait_s or growing, LONGEST_PAUSE_S)
+        logger.info("kept session %s: again in %.1f s: %s", self.id, pause_s, outcome.why)
+        if not self.begun.done():
+            self.begun.set_result(None)
+        self.feed.tell_state(running=True, attempts=self.failures, pause_s=pause_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                await self.stopped.wait()
+        # Another process may have been asked to stop it.
+        stopped = self.stopped.is_set() and not self.server_stops
+        return not stopped and means.marks.has(self.owner, self.id)
+
+    async def _run_once(self) -> Outcome | None:
+        """Run what is on the disk. Return why it is to be repeated, None if it is not."""
+        means, kept = self._means(), self._kept
+        assert kept is not None
+        stored = await asyncio.to_thread(means.folder.read, self.id)
+        document: Any = {**stored.session, "id": self.id}
+        means.marks.set(Mark(self.owner, self.id, self.failures))
+        self._last, self._progress, self.run_session = None, False, self.id
+        try:
+            async with means.begin(self.owner, document, stored.size, self._abort) as run:
+                self.run = run
+                run.keep_before_calls(self._check_disk)
+                if not self.begun.done():
+                    self.begun.set_result(None)
+                async with aclosing(run.events()) as source:
+                    await self._follow(source, run.session)
+                    await self._save(run.session)
+        except Problem as problem:
+            return await self._refuse(problem)
+        finally:
+            self.run = None
+        return self._outcome()
+
+    async def _follow(self, source: AsyncGenerator[Event, None], session: Session) -> None:
+        async for event in source:
+            kept = self._kept
+            assert kept is not None
+            if kept.needs_save(event):
+                await self._save(session)
+            else:
+                kept.append(event)
+            kind = event["type"]
+            self._progress = self._progress or kind in PROGRESS
+            self._last = event if kind in ("RUN_FINISHED", "RUN_ERROR") else None
+            self.feed.push(event, kept.place)
+
+    async def _save(self, session: Session) -> None:
+        kept = self._kept
+        assert kept is not None
+        await asyncio.to_thread(kept.save, session)
+        if kept.id != self.id:
+            self._move(kept.id)
+        self.feed.mark(kept.place)
+
+    def _move(self, branch: str) -> None:
+        """Go on as a branch: another program has changed the session."""
+        marks = self._means().marks
+        logger.warning("kept session %s was changed by another program: %s", self.id, branch)
+        marks.set(Mark(self.owner, branch, self.failures))
+        marks.remove(self.owner, self.id)
+        self.feed.tell_state(running=False, branch=branch)
+        self.feed.change()
+        self.feed = self.moved(branch)
+        self.id = branch
+        self.feed.tell_state(running=True)
+
+    def _check_disk(self, session: Session) -> None:
+        """Raise OSError if what came last could not be written."""
+        if self._kept is not None and self._kept.failed:
+            raise OSError(errno.EIO, self._kept.failed)
+
+    def _abort(self) -> None:
+        """End the job: the person has no key here any more."""
+        self.stopped.set()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _refuse(self, problem: Problem) -> Outcome | None:
+        """Return why a run is to be repeated that could not begin, None if it is not."""
+        if problem.code in PASSING:
+            after = problem.headers.get("Retry-After", "")
+            wait_s = float(after) if after.isdigit() else self._means().pause_s
+            return Outcome(problem.detail, counts=False, wait_s=max(1.0, wait_s))
+        if problem.status >= 500:
+            return Outcome(problem.detail)
+        if self.begun.done():
+            await self._say(problem.detail, problem.code)
+        else:
+            self.begun.set_exception(problem)
+        return None
+
+    async def _say(self, text: str, code: str) -> None:
+        """Add an error to the session, as a run does that fails."""
+        stored = await asyncio.to_thread(self._means().folder.read, self.id)
+        ids = {"message_id": new_id("err"), "rev": events.next_rev(stored.session)}
+        event = events.run_error(text, code, **ids)
+        event["timestamp"] = now_ms()
+        fold(stored.session, event)
+        await self._save(stored.session)
+        assert self._kept is not None
+        self.feed.push(event, self._kept.place)
+
+    def _outcome(self) -> Outcome | None:
+        """Return why the run that has ended is to be repeated, None if it is not."""
+        last = self._last
+        if last is None:
+            return Outcome("The connection to the run was lost")
+        if last["type"] == "RUN_FINISHED" or last.get("code") in STOP_REASONS:
+            return None
+        about: Json = last.get("metadata", {}).get("yaa", {})
+        return Outcome(last["message"]) if about.get("retryable") else None
+
+
+def needs_run(session: Session) -> bool:
+    """Return whether a run of a session would do something.
+
+    It would if one was cut, a question has an answer, or the last word is the user's or a tool's.
+    """
+    asked: Any = session.get("interrupts") or []
+    if session.get("status") == "in_progress" or any("answer" in each for each in asked):
+        return True
+    spoken = [each for each in session["messages"] if each.get("role") != "error"]
+    return bool(spoken) and spoken[-1].get("role") != "assistant"
+
+
+async def offload_open(folder: KeptFolder, session_id: str) -> KeptFile:
+    """Open and lock a session's file in a thread. Raises Problem."""
+    kept: KeptFile = await offload(1 << 20, folder.open, session_id)
+    return kept
