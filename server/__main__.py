@@ -80,7 +80,6 @@ TEMPORARY = "keep nothing of the session"
 ABOUT_HERE = """\
 Talk with a model about the current folder. It reads and changes a copy of it; after a run you are
 asked which changes are put into the folder. The session and its copy are kept (--continue)."""
-KEEP = "sessions whose files are kept too"
 BUILD = "also packages without a wheel; that runs their code as you, outside of any sandbox"
 TRUST = "the session is my own: keep its approvals, settings and agent"
 ASK = "ask before every call, whatever is allowed: --permission every_call"
@@ -252,9 +251,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("link", parents=[common], help="print a link that signs a browser in")
     _add_conversations(commands, common)
-    objects = commands.add_parser("objects", parents=[common], help="say what files are kept")
-    objects.add_argument("--clean", action="store_true", help="remove what nothing needs")
-    objects.add_argument("--keep", metavar="FILE", nargs="+", default=[], help=KEEP)
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     typed = sys.argv[1:] if arguments is None else arguments
     known = options_of(parser)

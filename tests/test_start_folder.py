@@ -27,7 +27,6 @@ NEW = [sys.executable, "-W", "error", "-u", "-P", "-m", "server"]  # starts an i
 COMMANDS = (
     ("--check",),
     *((name,) for name in extensions.commands()),
-    ("objects",),
     ("run", "--say", "calc 6*7", "--text"),
     ("chat",),
     ("chat", "--store", "{}/sessions"),

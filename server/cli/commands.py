@@ -18,10 +18,11 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from .. import VERSION, extensions
-from ..api.auth import keys_of, owner_of
+from ..api.auth import keys_of
 from ..app import App, strongest
 from ..config import Config, ConfigError, expand_path, make_home
 from ..errors import Problem
@@ -31,9 +32,6 @@ from ..lib.runtime.event_loop import Loop, run
 from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.toolbox import Toolbox
-from ..workspace import collection
-from ..workspace.host import Workspace
-from ..workspace.places import STORE
 from . import chat_store, session_files
 from .bundle import pack
 from .console import (
@@ -60,8 +58,6 @@ from .prompts import Prompts
 from .serve import certificate, describe, hears_hangup
 from .skills import check_skill, list_skills
 from .terminal import Terminal
-
-MB = 1 << 20
 
 # Errors of writing to standard output.
 NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -100,8 +96,6 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
         case "sessions":
             print("\n".join(chat_store.list_all(config.home)) or "no session is kept")
             return 0
-        case "objects":
-            return _objects(config, options)
         case "tools" if options.action == "install":
             return _install(config, options)
         case "tools":
@@ -144,23 +138,6 @@ def _link(config: Config) -> int:
         )
         return FAILED
     print("\n".join(lines))
-    return 0
-
-
-def _objects(config: Config, options: argparse.Namespace) -> int:
-    """Print, or clean, the recorded files of all keys. Safe while a server runs."""
-    sessions = "\n".join(json.dumps(read_session(name)) for name in options.keep)
-    kept = [*collection.trees_of_states(config.home), *collection.ids_in(sessions)]
-    owners = ("", *map(owner_of, config.server["api_keys"]))
-    names = {collection.folder_of(config.home, owner): owner or "the owner" for owner in owners}
-    print(f"{config.home / STORE}\n")
-    for folder in collection.folders(config.home):
-        found = collection.collect_objects(folder, kept, clean=options.clean)
-        who = names.get(folder, f"a key that is no more ({folder.name[:8]})")
-        said = f"{found['removed']} removed" if options.clean else f"{found['useless']} not needed"
-        freed = found["freed"] if options.clean else found["useless_bytes"]
-        size = f"{found['objects']:>7} objects {found['bytes'] / MB:>10.1f} MB"
-        print(f"  {who:<24}{size}   {said}, {freed / MB:.1f} MB")
     return 0
 
 
@@ -306,14 +283,12 @@ def _changes(
     if options.folder is None:
         return None
 
-    def _open(session_id: str) -> Workspace:
-        return app.toolbox.workspaces.get("", session_id, options.folder)
-
-    if _open("").mode != "overlay":
+    open_workspace = partial(app.toolbox.workspaces.get, "", folder_name=options.folder)
+    if open_workspace("").mode != "overlay":
         return None
     name = "here" if options.command == "here" else f"chat --folder {shlex.quote(options.folder)}"
     again = command_for(app.config.home, f"{name} {_resume(options)}")
-    return OverlayChanges(_open, runner, terminal, again, asks=options.command == "here")
+    return OverlayChanges(open_workspace, runner, terminal, again, asks=options.command == "here")
 
 
 def _resume(options: argparse.Namespace) -> str:

@@ -1,1 +1,1 @@
-"""The command `kept` (docs/reference/extension-kept.md)."""
+"""The commands `kept` and `objects` (docs/reference/extension-kept.md)."""

@@ -37,5 +37,4 @@ class McpParts(Parts):
 
     def settings_routes(self) -> Mapping[tuple[str, str], Route]:
         """Return the route that tries an entry before it is used."""
-        host = self.host
-        return Trials(host.config, host.client, host.env).routes()
+        return Trials(self.host).routes()

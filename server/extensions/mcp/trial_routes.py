@@ -6,7 +6,6 @@ entry would send it: at the same address, or in the same program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from ...api.body import misfit, read_fields
@@ -19,13 +18,12 @@ from ...api.settings_trials import (
     refuse_saved_secrets,
     with_kept,
 )
-from ...config import Config
 from ...errors import Problem
 from ...json_types import Json
-from ...lib.http.client import Client
 from ...lib.json_schema.objects import object_schema
 from ...lib.runtime.accounts import OWNER, Pool
 from ...tools.decorators import ToolError
+from ..parts import Host
 from .entry import normalize_entry
 from .trial import try_server
 
@@ -35,11 +33,10 @@ _BODY = object_schema({"name": _NAME, "entry": {"type": "object"}}, ("name",), c
 
 
 class Trials:
-    """The trials of MCP servers. `env`: the variables of the process, for `${NAME}`."""
+    """The trials of MCP servers."""
 
-    def __init__(self, config: Config, client: Client, env: Mapping[str, str]) -> None:
-        self._server, self._home = config.server, config.home
-        self._client, self._env = client, env
+    def __init__(self, host: Host) -> None:
+        self._host, self._server = host, host.config.server
         self._turns = Pool(AT_ONCE, OWNER)
 
     def routes(self) -> dict[tuple[str, str], Route]:
@@ -58,13 +55,13 @@ class Trials:
             )
         entry = saved or {}
         if "entry" in body:
-            entry, kept = with_kept(body["entry"], saved, self._env, "entry")
+            entry, kept = with_kept(body["entry"], saved, self._host.env, "entry")
             if kept and not _goes_to_same(entry, saved):
                 refuse_saved_secrets("entry", "the saved command or address")
             await check_openings(self._server, "mcpServers", name, entry, saved)
         async with self._turns.turn():
-            found = await try_server(name, entry, self._client, self._home)
-        await call.json(found)
+            answer = await try_server(name, entry, self._host.client, self._host.config.home)
+        await call.json(answer)
 
 
 def _goes_to_same(entry: Json, saved: Json | None) -> bool:
