@@ -1,5 +1,5 @@
 // Lets Node 20 load the conformance tests: they import fs.globSync, which is of Node 22, for reports
-// that are not asked for here.  node --import ./tests/interop/older_node.mjs …
+// that are not asked for here.  node --import ./tests/extensions/mcp/interop/older_node.mjs …
 
 import { register } from "node:module";
 
