@@ -15,6 +15,8 @@ from typing import Any
 from server import config
 from server.config import ConfigError
 
+from .extensions import rows_for
+
 DEFAULTS = config.defaults()
 ONE, TWO = "one-key-of-sixteen", "two-keys-of-sixteen"
 HASHED_ONE = "blake2b:" + hashlib.blake2b(ONE.encode()).hexdigest().upper()
@@ -255,7 +257,6 @@ class Kinds(Case):
             {"hosts": ["me", "my_box", "yaa.example.org", "10.0.0.7", "fd00::7"]},
             {"cors_origins": ["*", "null", "https://x.org:8443", "chrome-extension://abc"]},
             {"tools": {"shell": {"ceiling": "ask"}}},
-            {"mcpServers": {"files": {"command": "x", "args": ["y"], "env": {"K": "v"}}}},
             {"rest": {"weather": {"base_url": "http://127.0.0.1"}}},
             {"sandbox": {"network": "proxy", "hosts": ["packages.test", "*.x.org", "nas.lan:445"]}},
             {"sandbox": {"hosts_on_approval": ["*", "10.0.0.0/8", "[::1]:80"], "ports": [8443]}},
@@ -273,7 +274,6 @@ class Kinds(Case):
             "server.providers": {"a": {"preset": "openai"}},
             "server.folders": {"a": {"path": "/srv/a", "mode": "read"}},
             "server.tools": {"shell": {"ceiling": "ask"}},
-            "server.mcpServers": {"a": {"command": "x"}},
             "server.rest": {"a": {"base_url": "http://127.0.0.1"}},
             "server.tool_modules": {"a": {"modules": ["b"]}},
             "server.tracing.headers": {"x-key": "v"},
@@ -281,6 +281,8 @@ class Kinds(Case):
             "session.config.prompt": {"task": "Be brief."},
             "session.config.tool": {"shell": {"auto_approve": False}},
         }
+        for added in rows_for("EMPTY_DEFAULTS"):
+            entries |= added
 
         def empty(value: Any, at: str) -> list[str]:
             if not isinstance(value, dict):
@@ -408,12 +410,6 @@ class Environment(Case):
         ("YAA_SERVER__DISCOVER", "false", ("server", "discover"), False),
         ("YAA_SERVER__DISCOVER", "1", ("server", "discover"), True),
         (
-            "YAA_SERVER__MCPSERVERS__FILES__COMMAND",
-            "x",
-            ("server", "mcpServers", "files", "command"),
-            "x",
-        ),
-        (
             "YAA_SERVER__TOOLS__SHELL__CEILING",
             "ask",
             ("server", "tools", "shell", "ceiling"),
@@ -517,15 +513,10 @@ class Secrets(Case):
                 "providers": {
                     "a": {"api_key": "s3", "headers": {"X-Custom": "s4"}, "model_name": "gpt"}
                 },
-                "mcpServers": {"m": {"command": "run", "env": {"ANY": "s5"}}},
                 "rest": {"r": {"headers": {"X-Key": "s6"}, "base_url": "http://h"}},
             }
         }
-        self.assertEqual(sorted(self.load(file).secrets()), [S1, S2, "s3", "s4", "s5", "s6"])
-        args, inner = ["--api-key", "a1B2c3D4e5F6g7H8i9"], "http://me:p4ss-word@h/?token=t0ken-of-h"
-        servers = {"run": {"command": "run", "args": args}, "web": {"url": inner}}
-        found = self.load({"server": {"mcpServers": servers}}).secrets()
-        self.assertEqual(sorted(found), ["a1B2c3D4e5F6g7H8i9", "p4ss-word", "t0ken-of-h"])
+        self.assertEqual(sorted(self.load(file).secrets()), [S1, S2, "s3", "s4", "s6"])
         query = {"appid": "0123456789abcdef", "units": "metric", "api_key": "short-1"}
         file = {"server": {"rest": {"r": {"query": query, "base_url": "http://h"}}}}
         self.assertEqual(sorted(self.load(file).secrets()), ["0123456789abcdef", "short-1"])
