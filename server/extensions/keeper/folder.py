@@ -12,6 +12,8 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from heapq import nlargest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -38,6 +40,7 @@ HOME_OWNER = "@home"  # the folder of the owner ""; other names have no @
 INDEX = ".index"
 MOST_ROWS = 4  # times as many rows as sessions: then the index is written anew
 TITLE = 200  # characters
+_PLACE = itemgetter(0, 1)
 _BRANCH = re.compile(r"-\d+\Z")
 
 
@@ -61,12 +64,6 @@ class Conflict(Exception):
     def __init__(self, branch: str, branch_revision: str, revision: str) -> None:
         super().__init__(branch)
         self.branch, self.branch_revision, self.revision = branch, branch_revision, revision
-
-
-class _Seen(NamedTuple):
-    name: str
-    stamp: Stamp
-    about: os.stat_result
 
 
 def folder_name(owner: str) -> str:
@@ -184,42 +181,48 @@ class KeptFolder:
         `before`: what an earlier page was followed by. What follows is "" after the last page.
         """
         try:
-            seen = sorted(self._scan(), key=_place, reverse=True)
+            seen = self._scan()
         except OSError:
             return [], ""
         if before:
             changed, _, name = before.partition("~")
             place = (int(changed) if changed.isdigit() else 0, name)
-            seen = [each for each in seen if _place(each) < place]
-        shown = seen[:limit]
+            seen = [each for each in seen if each[:2] < place]
+        shown = nlargest(limit, seen, key=_PLACE)
         with self._lock:
-            rows = [self._row(each) for each in shown]
-        last = f"{shown[-1].stamp[1]}~{shown[-1].name}" if len(seen) > limit else ""
+            rows = [self._row(name, about) for _, name, about in shown]
+        last = f"{shown[-1][0]}~{shown[-1][1]}" if len(seen) > limit else ""
         return rows, last
 
-    def _scan(self) -> Iterator[_Seen]:
+    def _scan(self) -> list[tuple[int, str, os.stat_result]]:
+        """Return (when it was changed, name, what is known) of each file. Raises OSError."""
+        seen = []
         with os.scandir(self.path) as entries:
             for entry in entries:
-                if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
-                    with suppress(OSError):
+                name = entry.name
+                if name[-5:] == SUFFIX and name[0] != ".":
+                    try:
                         about = entry.stat(follow_symlinks=False)
-                        yield _Seen(entry.name, stamp_of(about), about)
+                    except OSError:  # it was just removed
+                        continue
+                    seen.append((about.st_mtime_ns, name, about))
+        return seen
 
-    def _row(self, seen: _Seen) -> Json:
-        rows = self._load_rows()
-        known = rows.get(seen.name)
-        if known is None or known[0] != seen.stamp:
-            known = rows[seen.name] = seen.stamp, self._describe(seen)
-            self._store_row(seen.name, *known)
+    def _row(self, name: str, about: os.stat_result) -> Json:
+        rows, stamp = self._load_rows(), stamp_of(about)
+        known = rows.get(name)
+        if known is None or known[0] != stamp:
+            known = rows[name] = stamp, self._describe(name, about)
+            self._store_row(name, *known)
         return known[1]
 
-    def _describe(self, seen: _Seen) -> Json:
-        session_id = unquote(seen.name.removesuffix(SUFFIX))
-        row: Json = {"id": session_id, "bytes": seen.about.st_size}
-        row["changed"] = seen.about.st_mtime_ns // 1_000_000
+    def _describe(self, name: str, about: os.stat_result) -> Json:
+        session_id = unquote(name.removesuffix(SUFFIX))
+        row: Json = {"id": session_id, "bytes": about.st_size}
+        row["changed"] = about.st_mtime_ns // 1_000_000
         try:
-            check_kind(seen.about, self.room.each)
-            stored = read_stored(self.path / seen.name, self.room.each)
+            check_kind(about, self.room.each)
+            stored = read_stored(self.path / name, self.room.each)
         except (Unusable, FileNotFoundError) as error:
             return {**row, "problem": str(error)}
         session = stored.session
@@ -263,8 +266,8 @@ class KeptFolder:
         """Raise Problem if a person keeps as much as they may."""
         count = total = 0
         with suppress(OSError):
-            for each in self._scan():
-                count, total = count + 1, total + each.about.st_size
+            for _, _, about in self._scan():
+                count, total = count + 1, total + about.st_size
         full = ""
         if count >= self.room.sessions:
             full = f"{count} sessions are kept; server.keeper.sessions allows {self.room.sessions}"
@@ -286,10 +289,6 @@ def open_questions(session: Session) -> int:
     asked: Any = session.get("interrupts")
     asked = asked if isinstance(asked, list) else []
     return sum(isinstance(each, dict) and "answer" not in each for each in asked)
-
-
-def _place(seen: _Seen) -> tuple[int, str]:
-    return seen.stamp[1], seen.name
 
 
 def _saved(kept: KeptFile, session: Session) -> str:
