@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from ...errors import Problem
 from ...json_types import Json
@@ -22,6 +22,14 @@ STOP_S = 5.0  # how long a stop request waits for the job to end
 
 Key = tuple[str, str]  # owner, id of the session
 
+
+class EndListener(Protocol):
+    """Is called when a session runs no more, unless the server stops."""
+
+    def __call__(self, owner: str, session_id: str, *, followed: bool, stopped: bool) -> None:
+        """Take note. `followed`: somebody looks at the session; `stopped`: by a person."""
+
+
 logger = log.get("keeper")
 
 
@@ -33,6 +41,7 @@ class Keeper:
 
     def __init__(self, marks: Marks, means: Callable[[str], Means]) -> None:
         self.marks, self.means = marks, means
+        self.ended: EndListener = lambda owner, session_id, **about: None
         self.jobs: dict[Key, Job] = {}
         self._feeds: dict[Key, Feed] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,7 +99,11 @@ class Keeper:
             try:
                 await job.work()
             finally:
+                followed = bool(job.feed.followers)
                 self._forget(job)
+            if not job.server_stops:
+                stopped = job.stopped.is_set()
+                self.ended(job.owner, job.id, followed=followed, stopped=stopped)
 
     def _forget(self, job: Job) -> None:
         self.jobs = {key: each for key, each in self.jobs.items() if each is not job}

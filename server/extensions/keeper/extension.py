@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ...lib.json_schema.field_types import number
+from dataclasses import replace
+
+from ...lib.json_schema.field_types import FLAG, OBJECT, TEXT, number
 from ..declaration import ConfigKey, Extension
 
 _COUNT = number("a whole number, 1 or more", least=1, whole=True)
+_ADDRESS = replace(TEXT, schema=TEXT.schema | {"x-opens": "address"})
 
 EXTENSION = Extension(
     config_keys={
@@ -14,6 +17,9 @@ EXTENSION = Extension(
         "server.keeper.session_mb": ConfigKey(32, _COUNT),
         "server.keeper.attempts": ConfigKey(12, _COUNT),
         "server.keeper.pause_s": ConfigKey(5, number("a number, 0.1 or more", least=0.1)),
+        "server.keeper.notices.full": ConfigKey(False, FLAG),
+        "server.keeper.notices.address": ConfigKey("", _ADDRESS),
+        "server.keeper.notices.ways": ConfigKey(kind=OBJECT),
     },
     errors={
         "kept_conflict": (409, "The kept session was changed meanwhile"),

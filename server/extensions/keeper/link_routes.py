@@ -14,7 +14,7 @@ from ...api.router import RequestContext
 from ...errors import Problem
 from ...json_types import Answer, Session
 from .link_page import HEADERS, call_page, language, note_page
-from .links import Links, answer_of, find_question
+from .links import Links, LinkTarget, answer_of, find_question
 
 MAX_FORM = 200  # bytes
 FORM = "application/x-www-form-urlencoded"
@@ -24,12 +24,13 @@ class LinkRoutes(NamedTuple):
     """The handlers; the token takes the place of a key.
 
     find    (owner, session id) -> the session as it is now; raises Problem not_found
-    answer  (owner, session id, interrupt id, answer) stores an answer and has the session go on
+    answer  stores an answer, if the question is as it was (find_question), and has the session go
+            on
     """
 
     links: Links
     find: Callable[[str, str], Awaitable[Session]]
-    answer: Callable[[str, str, str, Answer], Awaitable[None]]
+    answer: Callable[[LinkTarget, Answer], Awaitable[None]]
 
     async def get(self, call: RequestContext) -> None:
         """Show the call of a link."""
@@ -49,10 +50,7 @@ class LinkRoutes(NamedTuple):
         try:
             decision = await _decision(call)
             with self.links.use(_token(call)) as target:
-                session = await self.find(target.owner, target.session)
-                question = find_question(session, target)
-                answer = answer_of(allow=decision == "allow")
-                await self.answer(target.owner, target.session, question["id"], answer)
+                await self.answer(target, answer_of(allow=decision == "allow"))
         except Problem as problem:
             await _refuse(call, problem, lang)
             return

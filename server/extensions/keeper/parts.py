@@ -11,12 +11,14 @@ from ...api.person_runs import PersonRuns
 from ...api.router import Route
 from ...errors import Problem
 from ..parts import Host, Parts
+from .alerts import Alerts
 from .driver import Keeper
 from .folder import FOLDER, KeptFolder, Room
 from .job import Means
 from .marks import Marks
 from .routes import KeptSessions
 from .seat import Seat
+from .wakes import Wakes
 
 
 class KeeperParts(Parts):
@@ -28,6 +30,8 @@ class KeeperParts(Parts):
         self.room = Room.of(host.config.server)
         self._runs: PersonRuns | None = None
         self._resuming: asyncio.Task[None] | None = None
+        self._alerts = Alerts(host, self.folder, self._start)
+        self.wakes = Wakes(host.config.home / FOLDER / ".schedules", self.folder, self._start)
 
     @property
     def seat(self) -> Seat:
@@ -58,10 +62,13 @@ class KeeperParts(Parts):
         self._runs = runs
         former: Keeper | None = self.seat.keeper
         if former is not None:
-            former.means = self._means
+            former.means, former.ended = self._means, self._ended
+            self.wakes.open()
             former.end_followers()
             return
         keeper = self.seat.keeper = Keeper(Marks(self.host.config.home / FOLDER), self._means)
+        keeper.ended = self._ended
+        self.wakes.open()
         self._resuming = asyncio.create_task(keeper.resume())
 
     def stop(self) -> None:
@@ -71,6 +78,8 @@ class KeeperParts(Parts):
 
     async def close(self) -> None:
         """End what runs by itself, unless a newer configuration has taken it over."""
+        await self._alerts.close()
+        await self.wakes.close()
         if (keeper := self.seat.keeper) is None or not self._is_last():
             return
         keeper.stop()
@@ -92,11 +101,24 @@ class KeeperParts(Parts):
         marks, pause_s = self.keeper.marks, keeper["pause_s"]
         return Means(self._runs.begin, self.folder(owner), marks, keeper["attempts"], pause_s)
 
+    async def _start(self, owner: str, session_id: str) -> None:
+        await self.keeper.start(owner, session_id)
+
+    def _ended(self, owner: str, session_id: str, *, followed: bool, stopped: bool) -> None:
+        """Take note that a session runs no more."""
+        if not stopped:
+            self._alerts.run_ended(owner, session_id, followed=followed)
+        self.wakes.run_ended(owner, session_id)
+
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return its routes. What changes something may be repeated."""
         heartbeat_s = self.host.config.server["limits"]["heartbeat_s"]
         handlers = KeptSessions(self, self.host.ceilings, heartbeat_s)
-        return idempotency.of_process.wrap(handlers.routes())
+        return {
+            **idempotency.of_process.wrap(handlers.routes()),
+            **self._alerts.routes(),
+            **self.wakes.routes(),
+        }
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return how much a person may keep."""

@@ -16,12 +16,16 @@ from ...session.limits import LimitCeilings
 from .driver import Keeper
 from .folder import Conflict, KeptFolder
 from .follow import Follower
+from .session_keys import check_keys
+from .wakes import Wakes
 
 PAGE, MOST_OF_PAGE = 50, 500  # sessions of a list
 
 
 class Place(Protocol):
     """Where the handlers find what they need (parts.py)."""
+
+    wakes: Wakes
 
     @property
     def keeper(self) -> Keeper:
@@ -86,6 +90,7 @@ class KeptSessions:
         if document.get("id", session_id) != session_id:
             raise Problem("request_invalid", "The id of the session is not that of the address")
         session: Session = await offload(call.size, accept, document)
+        check_keys(session)
         base, folder = _named(call, "if-match"), self._folder(call.key.owner)
         if not isinstance(session.get("messages"), list):
             session["messages"] = []
@@ -94,6 +99,7 @@ class KeptSessions:
         except Conflict as conflict:
             raise _conflict(conflict, base) from None
         self._place.keeper.note_change(call.key.owner, session_id)
+        await self._place.wakes.note_change(call.key.owner, session_id, session)
         status = 200 if base else 201
         answer = {"id": session_id, "revision": revision}
         await call.json(answer, status=status, headers={"ETag": f'"{revision}"'})

@@ -90,6 +90,7 @@ def _usable_secret(value: Any, place: Place, misfits: Misfits) -> None:
         misfits.append(Misfit((*place, "secret"), "expected a secret of 16 to 200 characters"))
 
 
+_COUNTS = {"runs": COUNT, "tokens": COUNT, "cost_micro": COUNT}
 SCHEDULE = field_types.object_of(
     {
         "cron": field_types.text("a cron line", 1, 200),
@@ -98,9 +99,7 @@ SCHEDULE = field_types.object_of(
         "say": field_types.text("a text of 1 to 20,000 characters", 1, 20_000),
         "overlap": field_types.one_of("skip", "queue"),
         "catch_up": field_types.one_of("none", "one"),
-        "budget": field_types.object_of(
-            {"runs": COUNT, "tokens": COUNT, "cost_micro": COUNT}, closed=True
-        ),
+        "budget": field_types.object_of(_COUNTS, closed=True),
         "paused": FLAG,
     },
     ("say",),
@@ -120,7 +119,8 @@ WEBHOOK = field_types.object_of(
 )
 WEBHOOKS = field_types.with_limit(field_types.list_of(WEBHOOK), MOST_WEBHOOKS)
 # What became of the schedule so far (next_run.py).
-SCHEDULED = field_types.object_of({"runs": COUNT, "tokens": COUNT, "cost_micro": COUNT})
+_USAGE = field_types.object_of({"total_tokens": COUNT, "cost_micro": COUNT})
+SCHEDULED = field_types.object_of({**_COUNTS, "usage": _USAGE})
 # Deliveries of webhooks: ids of the last ones, and messages of those that wait (webhooks.py).
 WAITING = field_types.list_of(field_types.object_of({"id": TEXT, "content": TEXT}))
 # Further keys are the keeper's own.

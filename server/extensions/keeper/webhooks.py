@@ -113,7 +113,7 @@ class Webhooks:
         if session is None or webhook is None or not is_genuine(webhook, headers, body):
             raise Problem("forbidden", UNKNOWN)
         message_id = f"webhook-{name}-{_identity(webhook, headers, body)}"
-        if message_id in _known_ids(session):
+        if message_id in known_ids(session):
             return None
         if len(keeper_keys(session).get(WAITING, ())) >= MOST_WAITING:
             raise Problem("rate_limited", f"{MOST_WAITING} deliveries wait for this session")
@@ -144,7 +144,8 @@ def send_waiting(session: Session) -> Session:
     return {**with_keeper_keys(session, kept), "messages": messages}
 
 
-def _known_ids(session: Mapping[str, Any]) -> set[str]:
+def known_ids(session: Mapping[str, Any]) -> set[str]:
+    """Return the ids of messages and deliveries that a session has had."""
     messages = session.get("messages", ())
     return {*keeper_keys(session).get(DELIVERED, ()), *(each.get("id", "") for each in messages)}
 

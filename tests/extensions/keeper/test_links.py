@@ -70,11 +70,12 @@ class Case(unittest.IsolatedAsyncioTestCase):
                 raise Problem("not_found", "There is no such session")
             return self.session
 
-        async def answer(owner: str, session_id: str, interrupt_id: str, given: Any) -> None:
+        async def answer(target: LinkTarget, given: Any) -> None:
+            question = find_question(await find(target.owner, target.session), target)
             await asyncio.sleep(0)
             if self.fails:
                 raise self.fails
-            self.answers.append((owner, session_id, interrupt_id, given))
+            self.answers.append((target.owner, target.session, question["id"], given))
             self.session["interrupts"][0]["answer"] = given
 
         links = LinkRoutes(self.links, find, answer)
