@@ -9,10 +9,8 @@ yaa.define('ext/search/launcher', ['ui/commands', 'ext/search/find-bar'], (comma
       app.views.side.search()
     }
     commands.register({ id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: focus })
-    commands.register({
-      id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session',
-      when: () => app.current.session.messages.length > 0, run: open,
-    })
+    const when = () => app.current.session.messages.length > 0
+    commands.register({ id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session', when, run: open })
     app.draw()
   }
 
