@@ -64,6 +64,15 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.folder.put("news", session, "")
         await self.wakes.note_change("ann", "news", session)
         await self.until(lambda: "last" in self.scheduled())
+        await self.until(self.is_free)
+
+    def is_free(self) -> bool:
+        """Whether the decision that was stored has given the file back."""
+        try:
+            with self.folder.lock("news"):
+                return True
+        except Problem:
+            return False
 
     async def until(self, what: Callable[[], object]) -> None:
         async with asyncio.timeout(patience.seconds(30)):
