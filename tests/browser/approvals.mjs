@@ -377,9 +377,13 @@ await main(async (walk, job) => {
     }
     await walk.press("Close", ".toast button");
     await page.$eval(".scroll", (one) => { one.scrollTop = 0; });
+    await page.$eval(".scroll > .column", (one) => { one.style.paddingTop = "400px"; });
     await page.focus(".ask");
     await page.keyboard.press("y");
     await page.waitForFunction(() => document.activeElement === document.querySelectorAll(".ask")[1]);
+    await inView(1);
+    // what is above it becomes smaller afterwards
+    await page.$eval(".scroll > .column", (one) => { one.style.paddingTop = "0"; });
     await inView(1);
     await page.$eval(".scroll", (one) => { one.scrollTop = one.scrollHeight; });
     await page.evaluate(() => yaa.use("ui/commands").context().actions.draw());

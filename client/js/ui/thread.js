@@ -31,6 +31,7 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
     let brought = ''
+    let broughtAt = 0
     let top = 0
     let openId = ''
     /** Everything the session shows, and where its last turn begins. @type {any[]} */
@@ -161,15 +162,22 @@ yaa.define('ui/thread', ['ui/dom', 'ui/i18n', 'ui/message', 'ui/connection-check
       top = el.scrollTop // lower where something has shrunk, which is no move of the reader
     }
 
-    /** Of several questions the first one, where not all have room, and with each answer the next; each once. */
+    /**
+     * Of several questions the first one, where not all have room, and with each answer the next. It is held there until the
+     * reader scrolls: what stands above it may become smaller later.
+     */
     function showFirst() {
       const first = asked.find((one) => !one.answer)
-      const card = first && first.id !== brought ? document.getElementById(`ask-${first.id}`) : null
-      if (!first || !card) return
+      if (!first) return
+      const stood = Math.min(broughtAt, el.scrollHeight - el.clientHeight)
+      const isHeld = first.id !== brought || Math.abs(el.scrollTop - stood) < 2
+      const card = isHeld && document.getElementById(`ask-${first.id}`)
+      if (!card) return
       const above = el.getBoundingClientRect().top + NEAR_EDGE - card.getBoundingClientRect().top
       if (above > 0) el.scrollTop -= above
       else if (!brought) return
       brought = first.id
+      broughtAt = el.scrollTop
       pinned = false
     }
 
