@@ -443,7 +443,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         """What runs something tells its repetition in its own way; the others look or compute."""
         others = {
             *("/", "/session", "/session/events", "/session/stop", "/files"),
-        }.union(*rows_for("PASSED_ON"), *rows_for("LOOKS"))
+        }.union(*(row for name in ("PASSED_ON", "LOOKS", "ONCE") for row in rows_for(name)))
         with tempfile.TemporaryDirectory() as folder:
             app = App(load(Path(folder) / "home", None, {}, {"server.discover": False}), {})
             live: Any = object()  # of which the table needs nothing
