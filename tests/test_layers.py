@@ -46,7 +46,7 @@ NAMED_BY_NO_PAGE = {"js/reload-page.js", "service-worker.js"}
 # Lowest first. A package, or a file beside them, imports from its own and from those below.
 LAYERS = (
     ("lib",),
-    ("lib.problem",),
+    ("lib.hidden_characters", "lib.problem"),
     ("lib.runtime",),
     ("lib.strict_json",),
     ("lib.json_schema",),

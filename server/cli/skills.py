@@ -8,10 +8,10 @@ from pathlib import Path
 from ..api.auth import owners
 from ..config import Config
 from ..context.budget import estimate
+from ..lib.hidden_characters import visible
 from ..skills.catalog import Skill, SkillCatalog, read_skill
 from ..skills.folder import FILE, SkillError, content_hash, files_of
 from ..skills.front_matter import read_front_matter
-from ..skills.hidden_characters import visible
 
 LONG_TOKENS = 5_000  # of instructions; the standard recommends fewer
 MANY_LINES = 500

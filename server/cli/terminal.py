@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from ..json_types import Answer, Event, Interrupt, Json
+from ..lib.hidden_characters import written_out
 from ..lib.runtime.command import COMMAND
 from ..lib.strict_json import JSONError, loads
 from ..session.events import WAIT
-from ..skills.hidden_characters import written_out
 from .call_lines import call_line, result_lines
 from .edit_preview import SHOWN, Read, edit_lines
 from .line_input import LineInput

@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from ..lib.hidden_characters import count_hidden
 from ..lib.runtime.descriptors import open_fd
 from .front_matter import FrontMatter, FrontMatterError, Value, read_front_matter
-from .hidden_characters import count_hidden
 
 FILE = "SKILL.md"
 MAX_TEXT = 256 * 1024  # bytes of a SKILL.md

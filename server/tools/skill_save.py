@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+from ..lib.hidden_characters import HIDDEN, first_hidden
 from ..skills.catalog import MAX_SKILLS, SkillCatalog
 from ..skills.folder import FILE, MAX_BYTES, MAX_DESCRIPTION, STANDARD_NAME, SkillError, skill_text
-from ..skills.hidden_characters import HIDDEN, first_hidden
 from .base import Emit, Invocation, Tool, failure
 from .decorators import Context, ToolError, tool
 from .runner import Outcome

@@ -8,9 +8,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.lib.hidden_characters import count_hidden
 from server.skills.catalog import SkillCatalog
 from server.skills.front_matter import read_front_matter
-from server.skills.hidden_characters import count_hidden
 from server.tools.skill_tools import PAGE
 
 from ..agent.test_run_skills import AUTO, Case, call, results

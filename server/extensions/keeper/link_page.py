@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
-from ...skills.hidden_characters import written_out
+from ...lib.hidden_characters import written_out
 
 MOST_SHOWN = 60_000  # characters of a call; a longer one cannot be allowed here
 STYLE = """

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...skills.hidden_characters import written_out
+from ...lib.hidden_characters import written_out
 from ...tools.foreign_text import clean_line
 
 MAX_TITLE, MAX_DETAIL = 80, 1_000  # characters

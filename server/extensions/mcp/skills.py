@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Problem
 from ...json_types import Json
+from ...lib.hidden_characters import count_hidden
 from ...skills.catalog import MAX_SKILLS
 from ...skills.folder import (
     FILE,
@@ -32,7 +33,6 @@ from ...skills.folder import (
     skill_text,
 )
 from ...skills.front_matter import FrontMatterError, Value, read_front_matter
-from ...skills.hidden_characters import count_hidden
 from ...skills.remote import RemoteSkill, RemoteSkills
 from .offers import contents_of, is_uri, one_line
 

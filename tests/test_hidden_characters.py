@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unittest
 
-from server.skills.hidden_characters import HIDDEN, count_hidden, first_hidden, visible, written_out
+from server.lib.hidden_characters import HIDDEN, count_hidden, first_hidden, visible, written_out
 from tests.tooling.tools import ROOT
 
 
