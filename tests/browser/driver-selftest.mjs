@@ -83,7 +83,10 @@ await main(async (walk, job) => {
     page.setDefaultTimeout(1000);
     const covered = await told(() => walk.press("Wanted"));
     const none = await told(() => page.click("#nowhere"));
-    return { told: [still, once, always, covered, none] };
+    const below = '<div style="height: 9000px"></div><p style="content-visibility: auto"><button id="far">Far</button></p>';
+    await page.evaluate((html) => document.body.insertAdjacentHTML("beforeend", html), below);
+    const far = await told(() => walk.press("Far"));
+    return { told: [still, once, always, covered, none, far] };
   });
   await walk.step("what others left", async (page) => {
     const others = await page.evaluate(() => Object.values(localStorage));

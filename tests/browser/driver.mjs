@@ -190,7 +190,7 @@ class Walk {
   /** Waits until an element's text contains the words. */
   async sees(selector, words) {
     await this.page.waitForFunction(
-      (css, wanted) => [...document.querySelectorAll(css)].some((el) => el.innerText.includes(wanted)),
+      (css, wanted) => [...document.querySelectorAll(css)].some((el) => (el.innerText || el.textContent).includes(wanted)),
       {},
       selector,
       words,

@@ -31,7 +31,8 @@ async function take(element, css, words, offset) {
   const look = async () => {
     const all = element ? [element] : [...document.querySelectorAll(css)];
     if (!all.length) all.push(...closed().flatMap((root) => [...root.querySelectorAll(css)]));
-    const named = all.filter((one) => words === null || `${one.innerText} ${one.getAttribute("aria-label") ?? ""}`.includes(words));
+    // What is out of sight and not laid out has no innerText in Firefox; it is scrolled to.
+    const named = all.filter((one) => words === null || `${one.innerText || one.textContent} ${one.getAttribute("aria-label") ?? ""}`.includes(words));
     const shown = named.filter((one) => one.getClientRects().length);
     wanted = shown.find((one) => !one.disabled);
     if (!wanted) return shown.length ? "it is disabled" : named.length ? "it is not shown" : all.length ? `none of ${all.length} says so` : "there is none";

@@ -46,7 +46,7 @@ class Driver(walks.Both):
 
     def check_presses(self, browser: str, told: list[list[str]]) -> None:
         """What is not pressed hears of nothing; what cannot be pressed fails by its name."""
-        still, once, always, covered, none = told
+        still, once, always, covered, none, far = told
         self.assertNotIn("below", str([heard for _, heard in told]))
         self.assertEqual(still, ["", "wanted,wanted"])
         self.assertEqual(once, ["", "wanted,wanted"])
@@ -56,6 +56,7 @@ class Driver(walks.Both):
         self.assertIn('"Wanted" cannot be pressed: it is covered by <div id="cover"', covered[0])
         self.assertEqual(covered[1], "")
         self.assertEqual(none, ['"#nowhere" cannot be pressed: there is none', ""])
+        self.assertEqual(far, ["", "far,far"])
 
     @tools.needs(*walks.NEEDED, tools.browser("chromium"))
     def test_after_one_that_failed_comes_another_browser(self) -> None:
