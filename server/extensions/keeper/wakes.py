@@ -107,7 +107,7 @@ class Wakes:
 
     async def _wait(self, key: Key) -> None:
         """Run a session whenever it is due, until it has no schedule or waits to be free."""
-        with suppress(Problem, OSError):
+        try:
             while True:
                 decision = await offload(LARGE, self._decide, key)
                 if decision.act == "run":
@@ -120,6 +120,9 @@ class Wakes:
                     return
                 while (left_s := decision.at.timestamp() - self._clock()) > 0:
                     await asyncio.sleep(min(left_s, STEP_S))
+        except (Problem, OSError) as error:
+            text = "kept session %s runs by itself no more, until it is stored or run: %s"
+            logger.warning(text, key[1], error)
 
     async def _begin(self, key: Key) -> None:
         """Have a session run, as soon as that is possible. Raises Problem."""

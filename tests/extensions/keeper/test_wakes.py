@@ -164,6 +164,20 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.assertIn("no key", logs.output[0])
         self.assertEqual((len(self.messages()), self.runs), (1, 0))
 
+    async def test_one_that_cannot_be_decided_is_said(self) -> None:
+        def full(owner: str) -> KeptFolder:
+            raise Problem("disk_failed", "no room is left")
+
+        async def run(owner: str, session_id: str) -> None:
+            raise AssertionError
+
+        wakes = Wakes(self.home / "marks", full, run, lambda: self.now)
+        self.addAsyncCleanup(wakes.close)
+        with self.assertLogs("yaa.keeper", "WARNING") as logs:
+            wakes.run_ended("ann", "news")
+            await self.until(lambda: not wakes._tasks)
+        self.assertIn("runs by itself no more, until it is stored or run: ", logs.output[0])
+
     async def test_a_paused_one_and_one_without_a_schedule_are_not_waited_for(self) -> None:
         session: Any = {"messages": [], "ext": {"keeper": {"schedule": DAILY | {"paused": True}}}}
         self.folder.put("news", session, "")
