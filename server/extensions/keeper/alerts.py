@@ -14,10 +14,11 @@ from ...lib.json_schema import field_types
 from ...lib.runtime.offload import LARGE, offload
 from ...telemetry import log
 from ..parts import Host
+from .answers import find_question
 from .folder import FOLDER, KeptFolder
 from .job import GAVE_UP
 from .link_routes import LinkRoutes
-from .links import Links, LinkTarget, find_question
+from .links import Links, LinkTarget, question_of
 from .notices import Occurrence, occurrence_of, render
 from .senders import Mail, Notifier, Ntfy, Sender, Webhook
 from .session_keys import keeper_keys, with_keeper_keys
@@ -32,14 +33,15 @@ class Alerts:
     """The notices and the links of a server.
 
     folder  (person) -> their kept sessions
-    run     (person, session id) has a session go on; raises Problem
+    answer  (person, session id, entries of `resume`) stores answers and has a session go on; raises
+            Problem
     """
 
     def __init__(
         self,
         host: Host,
         folder: Callable[[str], KeptFolder],
-        run: Callable[[str, str], Awaitable[object]],
+        answer: Callable[[str, str, list[Any]], Awaitable[object]],
     ) -> None:
         settings = host.config.server["keeper"]["notices"]
         self._detail = "full" if settings["full"] else "short"
@@ -47,7 +49,7 @@ class Alerts:
         self._senders = read_ways(settings.get("ways") or {}, host.client)
         self._notifier = Notifier(self._senders)
         self._links = Links(host.config.home / FOLDER / ".links")
-        self._folder, self._run = folder, run
+        self._folder, self._give = folder, answer
         self._tasks: set[asyncio.Task[None]] = set()
 
     def routes(self) -> Mapping[tuple[str, str], Route]:
@@ -127,21 +129,9 @@ class Alerts:
 
     async def _answer(self, target: LinkTarget, answer: Answer) -> None:
         """Store the answer to a link's question, and have the session go on. Raises Problem."""
-        await offload(LARGE, self._store_answer, target, answer)
-        try:
-            await self._run(target.owner, target.session)
-        except Problem as problem:  # the answer is stored; whoever runs it next goes on with it
-            logger.warning("kept session %s does not go on: %s", target.session, problem.detail)
-
-    def _store_answer(self, target: LinkTarget, answer: Answer) -> None:
-        with self._folder(target.owner).lock(target.session) as kept:
-            session = kept.open()
-            question = find_question(session or {}, target)
-            question["answer"] = answer
-            assert session is not None
-            kept.save(session)
-            if kept.failed:
-                raise Problem("disk_failed", kept.failed)
+        question = find_question(await self._find(*target[:2]), question_of(target))
+        entry = {**question_of(target), "id": question["id"], "answer": answer}
+        await self._give(target.owner, target.session, [entry])
 
 
 def read_ways(ways: Mapping[str, Any], client: Client) -> dict[str, dict[str, Sender]]:

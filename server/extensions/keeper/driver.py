@@ -83,6 +83,17 @@ class Keeper:
         await asyncio.shield(job.begun)
         return job
 
+    async def run(self, owner: str, session_id: str) -> Json:
+        """Run a session wherever that is done. Return {id, running, run}. Raises Problem."""
+        answer = {"id": session_id, "running": True, "run": ""}
+        try:
+            job = await self.start(owner, session_id)
+        except Problem as problem:
+            if problem.code != "run_active" or not self.is_running(owner, session_id):
+                raise
+            return answer
+        return {**answer, "running": not job.ended.is_set(), "run": job.run.id if job.run else ""}
+
     async def _work(self, job: Job) -> None:
         try:
             if not await job.open():

@@ -24,6 +24,7 @@ EXTENSION = Extension(
     errors={
         "kept_conflict": (409, "The kept session was changed meanwhile"),
         "kept_unusable": (422, "The file is no session that can be kept"),
+        "question_closed": (409, "The question is not open any more"),
         "keeper_full": (507, "No more sessions can be kept"),
     },
     process="seat:share",

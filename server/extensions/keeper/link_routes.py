@@ -13,8 +13,9 @@ from urllib.parse import parse_qs
 from ...api.router import RequestContext
 from ...errors import Problem
 from ...json_types import Answer, Session
+from .answers import find_question
 from .link_page import HEADERS, call_page, language, note_page
-from .links import Links, LinkTarget, answer_of, find_question
+from .links import Links, LinkTarget, answer_of, question_of
 
 MAX_FORM = 200  # bytes
 FORM = "application/x-www-form-urlencoded"
@@ -24,8 +25,7 @@ class LinkRoutes(NamedTuple):
     """The handlers; the token takes the place of a key.
 
     find    (owner, session id) -> the session as it is now; raises Problem not_found
-    answer  stores an answer, if the question is as it was (find_question), and has the session go
-            on
+    answer  stores an answer, if the question is as it was, and has the session go on
     """
 
     links: Links
@@ -38,7 +38,7 @@ class LinkRoutes(NamedTuple):
         try:
             target, expires = self.links.look(_token(call))
             session = await self.find(target.owner, target.session)
-            page = call_page(session, find_question(session, target), expires, lang)
+            page = call_page(session, find_question(session, question_of(target)), expires, lang)
         except Problem as problem:
             await _refuse(call, problem, lang)
             return
@@ -83,7 +83,8 @@ async def _decision(call: RequestContext) -> str:
 
 async def _refuse(call: RequestContext, problem: Problem, lang: str) -> None:
     """Answer with a page that says why, and nothing of the session."""
-    code = "link_expired" if problem.code == "not_found" else problem.code
+    gone = problem.code in ("not_found", "question_closed")
+    code = "link_expired" if gone else problem.code
     status = 410 if code == "link_expired" else problem.status
     headers = {**HEADERS, **problem.headers}
     await call.reply(status, note_page(code, lang).encode(), headers)

@@ -11,21 +11,19 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from ...errors import Problem
-from ...json_types import Answer, Interrupt
+from ...json_types import Answer
 from ...lib.runtime import private_files
-from ...tools.policy import fingerprint
 from .rate import Rate
 
 LIFETIME_S = 86_400.0
 MOST = 5_000  # links that nobody has used
 USED = "This link was used already, or is older than a day"
-CHANGED = "The call is no longer as it was when this link was made, or was answered elsewhere"
 _IN_USE = ".used"
 WRONG_EVERY_S, WRONG_BURST = 1.0, 30
 
@@ -90,17 +88,10 @@ class Links:
         return self._folder / hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def find_question(session: Mapping[str, Any], target: LinkTarget) -> Interrupt:
-    """Return the open question of a link's call. Raises Problem if it is not as it was."""
-    entry = session.get("calls", {}).get(target.call, {})
-    for interrupt in session.get("interrupts", ()):
-        if interrupt.get("call_id") == target.call and interrupt["reason"] == "tool_call":
-            is_open = session.get("status") == "interrupted" and "answer" not in interrupt
-            shown = fingerprint(interrupt.get("tool", ""), interrupt.get("args", {}))
-            same = target.fingerprint == shown == entry.get("fingerprint")
-            if is_open and same and entry.get("state") == "asking":
-                return cast(Interrupt, interrupt)
-    raise Problem("link_expired", CHANGED)
+def question_of(target: LinkTarget) -> dict[str, str]:
+    """Return what the question of a link has to be, as answers.find_question takes it."""
+    about = {"reason": "tool_call", "call_id": target.call}
+    return {**about, "fingerprint": target.fingerprint}
 
 
 def answer_of(*, allow: bool) -> Answer:

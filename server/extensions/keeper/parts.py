@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ...api import idempotency
 from ...api.person_runs import PersonRuns
 from ...api.router import Route
 from ...errors import Problem
+from ...json_types import Json
+from ...telemetry import log
 from ..parts import Host, Parts
 from .alerts import Alerts
+from .answers import with_answers
+from .changes import Changes
 from .driver import Keeper
 from .folder import FOLDER, KeptFolder, Room
 from .job import Means
@@ -19,6 +24,8 @@ from .marks import Marks
 from .routes import KeptSessions
 from .seat import Seat
 from .wakes import Wakes
+
+logger = log.get("keeper")
 
 
 class KeeperParts(Parts):
@@ -30,7 +37,8 @@ class KeeperParts(Parts):
         self.room = Room.of(host.config.server)
         self._runs: PersonRuns | None = None
         self._resuming: asyncio.Task[None] | None = None
-        self._alerts = Alerts(host, self.folder, self._start)
+        self._changes = Changes(self.folder)
+        self._alerts = Alerts(host, self.folder, self.answer)
         self.wakes = Wakes(host.config.home / FOLDER / ".schedules", self.folder, self._start)
 
     @property
@@ -103,6 +111,19 @@ class KeeperParts(Parts):
 
     async def _start(self, owner: str, session_id: str) -> None:
         await self.keeper.start(owner, session_id)
+
+    async def answer(self, owner: str, session_id: str, entries: list[Any]) -> Json:
+        """Store answers to questions of a session, and have it go on. Raises Problem.
+
+        Return {id, running, run}, and `refused`: why it does not run, though it was to.
+        """
+        await self._changes.make(owner, session_id, partial(with_answers, entries=entries))
+        self.keeper.note_change(owner, session_id)
+        try:
+            return await self.keeper.run(owner, session_id)
+        except Problem as problem:  # the answer is stored; whoever runs it next goes on with it
+            logger.warning("kept session %s does not go on: %s", session_id, problem.detail)
+            return {"id": session_id, "running": False, "run": "", "refused": problem.detail}
 
     def _ended(self, owner: str, session_id: str, *, followed: bool, stopped: bool) -> None:
         """Take note that a session runs no more."""

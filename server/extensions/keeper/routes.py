@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
-from ...api.body import BodyLimits, read_object
+from ...api.body import BodyLimits, read_fields, read_object
 from ...api.router import RequestContext, Route
 from ...errors import Problem
-from ...json_types import Session
+from ...json_types import Json, Session
 from ...lib.runtime.offload import LARGE, offload
 from ...session.accept import accept
 from ...session.limits import LimitCeilings
+from .answers import BODY
 from .driver import Keeper
 from .folder import Conflict, KeptFolder
 from .follow import Follower
@@ -36,6 +37,10 @@ class Place(Protocol):
         """Return the folder of a person."""
         ...
 
+    async def answer(self, owner: str, session_id: str, entries: list[Any]) -> Json:
+        """Store answers to questions of a session, and have it go on. Raises Problem."""
+        ...
+
     async def end_runs(self, owner: str, session_id: str) -> bool | None:
         """End the runs of a session, as PersonRuns.stop."""
         ...
@@ -56,6 +61,7 @@ class KeptSessions:
             ("PUT", "/keeper/sessions/{id}"): Route(self.put),
             ("DELETE", "/keeper/sessions/{id}"): Route(self.delete),
             ("POST", "/keeper/sessions/{id}/run"): Route(self.run),
+            ("POST", "/keeper/sessions/{id}/answers"): Route(self.answers),
             ("POST", "/keeper/sessions/{id}/stop"): Route(self.stop),
             ("GET", "/keeper/sessions/{id}/events"): Route(self.events),
         }
@@ -112,17 +118,15 @@ class KeptSessions:
 
     async def run(self, call: RequestContext) -> None:
         """Let a session run, whoever looks. Answer with {id, running, run}."""
-        owner, session_id = call.key.owner, call.at["id"]
-        answer = {"id": session_id, "running": True, "run": ""}
-        try:
-            job = await self._place.keeper.start(owner, session_id)
-        except Problem as problem:
-            if problem.code != "run_active" or not self._place.keeper.is_running(owner, session_id):
-                raise
-        else:
-            running = not job.ended.is_set()
-            answer |= {"running": running, "run": job.run.id if job.run else ""}
+        answer = await self._place.keeper.run(call.key.owner, call.at["id"])
         await call.json(answer, status=202)
+
+    async def answers(self, call: RequestContext) -> None:
+        """Put answers to questions of a session, and let it go on. Answer as `run`."""
+        sizes = BodyLimits.of(self._ceilings.of(call.key.owner))
+        body = await read_fields(call, sizes, BODY)
+        answer = await self._place.answer(call.key.owner, call.at["id"], body["resume"])
+        await call.json(answer)
 
     async def stop(self, call: RequestContext) -> None:
         """End what runs of a session, and let it not go on. Answer with {id, stopped, running}."""

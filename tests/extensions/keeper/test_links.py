@@ -17,6 +17,7 @@ from server.api.auth import Keys
 from server.api.router import Route, Router
 from server.errors import Problem
 from server.extensions.keeper import link_page
+from server.extensions.keeper.answers import find_question
 from server.extensions.keeper.link_page import MOST_SHOWN, WORDS, call_page, language
 from server.extensions.keeper.link_routes import MAX_FORM, LinkRoutes
 from server.extensions.keeper.links import (
@@ -25,7 +26,7 @@ from server.extensions.keeper.links import (
     Links,
     LinkTarget,
     answer_of,
-    find_question,
+    question_of,
 )
 from server.tools.policy import fingerprint
 
@@ -71,7 +72,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
             return self.session
 
         async def answer(target: LinkTarget, given: Any) -> None:
-            question = find_question(await find(target.owner, target.session), target)
+            question = find_question(await find(target.owner, target.session), question_of(target))
             await asyncio.sleep(0)
             if self.fails:
                 raise self.fails
@@ -215,7 +216,6 @@ class Attacks(Case):
             "another question": question,
             "an answer is there": answered,
             "it has begun": changed(asking(), state="started"),
-            "the session runs": asking(status="in_progress"),
             "no question": asking(interrupts=[]),
             "another session": asking(id="s2"),
         }.items():
@@ -410,8 +410,8 @@ class Question(unittest.TestCase):
         session: Any
         for session in ({}, {"calls": {}, "interrupts": []}, asking(args={})):
             with self.subTest(session), self.assertRaises(Problem):
-                find_question(session, target())
-        self.assertEqual(find_question(asking(), target())["id"], "int-c1")
+                find_question(session, question_of(target()))
+        self.assertEqual(find_question(asking(), question_of(target()))["id"], "int-c1")
         self.assertEqual(answer_of(allow=True)["status"], "resolved")
 
 

@@ -1,0 +1,186 @@
+"""Answers that are put to the stored session, by any device, without a branch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.errors import Problem
+from server.extensions.keeper.answers import find_question, with_answers
+from server.extensions.keeper.changes import Changes
+from server.extensions.keeper.folder import KeptFolder, Room
+from server.session.fold import Folder
+from server.tools.runner import ToolRunner
+
+from . import test_runs
+from .test_links import asking
+
+YES: Any = {"status": "resolved", "payload": {"approved": True}}
+NO: Any = {"status": "resolved", "payload": {"approved": False, "reason": "not now"}}
+
+
+def session() -> Any:
+    """A session that asks about a call, and has the call in a message."""
+    call = {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [call]}]
+    made = asking(messages=messages)
+    made["calls"]["c1"] |= {"name": "shell", "attempt": 0}
+    made["interrupts"][0]["message"] = "?"
+    return made
+
+
+class Found(unittest.TestCase):
+    def refusal(self, entry: Any, there: Any = None) -> str:
+        with self.assertRaises(Problem) as caught:
+            find_question(there or session(), entry)
+        self.assertEqual(caught.exception.code, "question_closed")
+        return caught.exception.detail
+
+    def test_what_an_entry_has_of_the_question_is_compared(self) -> None:
+        question = session()["interrupts"][0]
+        for entry in (
+            {"id": "int-c1"},
+            {"id": "int-c1", "fingerprint": session()["calls"]["c1"]["fingerprint"]},
+            {**question, "answer": YES},
+        ):
+            self.assertEqual(find_question(session(), entry), question)
+        for entry in (
+            {"id": "int-c1", "fingerprint": "sha256:0"},
+            {**question, "args": {"command": "ls"}},
+        ):
+            self.assertIn("something else now", self.refusal(entry))
+        other = session()
+        other["calls"]["c1"]["state"] = "started"
+        fingerprint = other["calls"]["c1"]["fingerprint"]
+        self.assertIn("else", self.refusal({"id": "int-c1", "fingerprint": fingerprint}, other))
+
+    def test_an_answered_one_and_one_that_is_gone_are_told_apart(self) -> None:
+        answered = session()
+        answered["interrupts"][0]["answer"] = NO
+        self.assertIn("answered already", self.refusal({"id": "int-c1"}, answered))
+        self.assertIn("not there any more", self.refusal({"id": "int-c2"}))
+        self.assertIn("not there any more", self.refusal({"id": "x"}, {"interrupts": [3, {}]}))
+
+    def test_an_answer_that_does_not_fit_names_its_place(self) -> None:
+        entry = {"id": "int-c1", "answer": {"status": "resolved", "payload": {"approved": 1}}}
+        with self.assertRaises(Problem) as caught:
+            with_answers(session(), [entry])
+        self.assertEqual(caught.exception.code, "answer_invalid")
+        places = [each["pointer"] for each in caught.exception.errors]
+        self.assertEqual(places, ["/resume/0/answer/payload/approved"])
+
+
+class Devices(test_runs.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.model.calls = 2
+        self.yaa = self.enterContext(self.server())
+
+    def asked(self, session_id: str = "s") -> Any:
+        """The question that the session waits with."""
+        session = self.rest(self.yaa, session_id)
+        self.assertEqual(session["status"], "interrupted")
+        return session["interrupts"][-1]
+
+    def begin(self) -> Any:
+        self.keep(self.yaa, "s")
+        self.ask(self.yaa, "POST", "s/run")
+        return self.asked()
+
+    def give(self, question: Any, answer: Any, **headers: str) -> tuple[int, Any]:
+        body = {"resume": [{"id": question["id"], "answer": answer}]}
+        response = self.open(self.yaa, "POST", "s/answers", body, **headers)
+        return response.status, json.loads(response.read())
+
+    def test_two_devices_answer_and_no_branch_comes_of_it(self) -> None:
+        question = self.begin()
+        status, body = self.give(question, YES)
+        self.assertEqual((status, body["id"], body["running"]), (200, "s", True))
+        self.assertEqual(self.give(question, NO)[1]["code"], "question_closed")
+        following = self.asked()
+        self.assertNotEqual(following["id"], question["id"])
+        self.give(following, NO)
+        session = self.rest(self.yaa, "s")
+        self.assertEqual(session["status"], "completed")
+        states = [each["state"] for each in session["calls"].values()]
+        self.assertEqual((states, self.executions("s")), (["done", "denied"], [1]))
+        self.assertEqual(len(self.ask(self.yaa, "GET", "")["sessions"]), 1)
+
+    def test_changed_arguments_run(self) -> None:
+        edited = {"approved": True, "edited_args": {"name": "other"}}
+        self.give(self.begin(), {"status": "resolved", "payload": edited})
+        self.asked()
+        folder = ToolRunner(self.home).folder("s")
+        self.assertEqual([each.name for each in folder.glob("[a-z]*")], ["other"])
+
+    def test_a_repeated_request_is_one_answer(self) -> None:
+        question = self.begin()
+        first = self.give(question, YES, Idempotency_Key="k")
+        self.assertEqual(self.give(question, YES, Idempotency_Key="k"), first)
+        self.asked()
+        self.assertEqual(self.executions("s"), [1])
+
+    def test_what_is_wrong_changes_nothing(self) -> None:
+        question = self.begin()
+        before = self.open(self.yaa, "GET", "s").headers["ETag"]
+        bodies: list[Any] = [
+            *({}, {"resume": []}, {"resume": [{"id": "x"}]}),
+            {"resume": [{"id": question["id"], "answer": {"status": "resolved"}}]},
+            {"resume": [{"id": "x", "answer": YES}]},
+            {"resume": [{"id": question["id"], "answer": YES, "fingerprint": "sha256:0"}]},
+        ]
+        codes = []
+        for body in bodies:
+            response = self.open(self.yaa, "POST", "s/answers", body)
+            codes.append(json.loads(response.read())["code"])
+        wrong = ["request_invalid"] * 3 + ["answer_invalid"] + ["question_closed"] * 2
+        self.assertEqual(codes, wrong)
+        self.assertEqual(self.open(self.yaa, "POST", "none/answers", bodies[-1]).status, 404)
+        self.assertEqual(self.open(self.yaa, "GET", "s").headers["ETag"], before)
+
+    def test_who_follows_sees_the_answer(self) -> None:
+        question = self.begin()
+        followed = self.open(self.yaa, "GET", "s/events")
+        self.give(question, NO)
+        session: Any = {"messages": []}
+        folder = Folder(session)
+        for _, event in self.events(followed):
+            folder.apply(event)
+            folder.flush()
+            if session.get("calls", {}).get(question["call_id"], {}).get("state") == "denied":
+                break
+
+
+class InUse(unittest.IsolatedAsyncioTestCase):
+    async def test_a_file_that_is_in_use_for_a_moment_is_waited_for(self) -> None:
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = KeptFolder(home, "ann", Room(100, 1 << 30, 1 << 20))
+        folder.put("s", {"messages": []}, "")
+        held = folder.open("s")
+        refused, looks = asyncio.Event(), [0]
+
+        def changed(session: Any) -> Any:
+            return {**session, "title": "new"}
+
+        def try_it(owner: str) -> KeptFolder:
+            looks[0] += 1
+            if looks[0] == 2:  # the first one was refused
+                loop.call_soon_threadsafe(refused.set)
+            return folder
+
+        loop = asyncio.get_running_loop()
+        change = asyncio.create_task(Changes(try_it).make("ann", "s", changed))
+        second = asyncio.create_task(refused.wait())
+        await asyncio.wait((change, second), return_when=asyncio.FIRST_COMPLETED)
+        second.cancel()
+        held.close()
+        await change
+        self.assertEqual(folder.read("s").session["title"], "new")
+
+
+if __name__ == "__main__":
+    unittest.main()
