@@ -304,7 +304,7 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
 def _add_owner_parts(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], common: argparse.ArgumentParser
 ) -> None:
-    """Add the commands `tools` and `skills`, and those of extensions."""
+    """Add the command `tools`, and those of extensions."""
     tools = commands.add_parser("tools", parents=[common], help="your own tools: check, install")
     actions = tools.add_subparsers(dest="action", metavar="ACTION", required=True)
     one = actions.add_parser("check", parents=[common], help="say what a model will see of a file")
@@ -313,9 +313,6 @@ def _add_owner_parts(
     one.add_argument("names", metavar="NAME", nargs="*", help="a file, or a tool (default: all)")
     one.add_argument("--build", action="store_true", help=BUILD)
     one.add_argument("--clean", action="store_true", help="remove environments that nothing names")
-    skills = commands.add_parser("skills", parents=[common], help="list or check your skills")
-    skills.add_argument("action", choices=["list", "check"], help="all that are used, or one")
-    skills.add_argument("folder", nargs="?", help="of the skill to check")
     for _, each in extensions.commands().values():
         each.arguments(commands.add_parser(each.name, parents=[common], help=each.about))
 

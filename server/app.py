@@ -33,7 +33,6 @@ from .api.settings import Live
 from .api.settings_routes import settings_routes
 from .api.settings_runs import SettingsRuns
 from .api.sign_in import SignInLinks
-from .api.skills import SkillTexts
 from .api.static import Files
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
@@ -145,15 +144,16 @@ class App:
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
-        host = Host(config, self.client, self.models, self.ceilings, env)
+        host = Host(config, self.client, self.models, self.ceilings, env, self.toolbox)
         self.parts = make_parts(host, self.process)
         self._add_tools()
         self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
 
     def _add_tools(self) -> None:
-        """Add the tools of extensions to the toolbox."""
+        """Add the tools of extensions to the toolbox, and what calls find of theirs."""
         for each in self.parts.values():
             self.toolbox.add(each.tools())
+            self.toolbox.add_mounts(each.mounts)
             for source in each.tool_sources():
                 self.toolbox.add_source(source)
 
@@ -290,7 +290,9 @@ class App:
 
     def problems(self) -> dict[str, list[str]]:
         """Return what the owner has to fix, as {part: [text]}."""
+        added = [problem for each in self.parts.values() for problem in each.problems().items()]
         return {
+            **dict(added),
             "model": [*self._adapter_problems, *self._model_problems()],
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
@@ -298,7 +300,6 @@ class App:
             "folders": self.toolbox.workspaces.places.folders.problems(
                 people_of(self.config.server["api_keys"])
             ),
-            "skills": self.toolbox.skills.catalog.problems(),
             "hooks": self.hooks.problems,
             "extensions": self._extension_problems(),
             "logs": self._file_problems(),
@@ -354,7 +355,6 @@ class App:
             "agent_problems": self.agent_problems(owner),
             "modes": catalog(),
             "tools": self.toolbox.info(),
-            "skills": self.toolbox.skills.info(owner),
             "models": self.models.catalog(),
             "search": self.search.info(),
             "client_providers": self.models.of_sessions,
@@ -416,7 +416,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         **repeatable(WorkspaceFiles(app.toolbox.workspaces, app.ceilings).routes()),
         **repeatable(Objects(app.toolbox.workspaces, app.ceilings).routes()),
         **repeatable(SignInLinks(app.config.home, keys).routes()),
-        **SkillTexts(app.toolbox.skills).routes(),
     }
     parts_of = [(f"the extension {name}", each) for name, each in app.parts.items()]
     tables: list[tuple[str, Routes]] = [("the server itself", kernel)]

@@ -33,7 +33,6 @@ from .settings import schema
 from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes
 from .settings.secret_values import mask_within, secrets_in, secrets_within
-from .skills import catalog as skills
 from .telemetry import redact
 from .workspace import folders
 
@@ -368,8 +367,11 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
         yield f"server.tracing.url is {shown}, wanted an address such as http://127.0.0.1:4318"
     yield from read_mistakes(server["sandbox"], home)
     yield from tool_mistakes(server["tools"])
-    yield from skills.mistakes(server["skills"], home)
-    loaded = [agents, *map(Path, code_folders()), *skills.source_folders(server["skills"], home)]
+    for check in extensions.members("config_mistakes"):
+        yield from check(server, home)
+    loaded = [agents, *map(Path, code_folders())]
+    for folders_of in extensions.members("trusted_folders"):
+        loaded += folders_of(server, home)
     yield from folders.mistakes(server["folders"], home, loaded)
     yield from _key_problems(server["api_keys"])
 

@@ -128,13 +128,10 @@ class RunWarning(TypedDict, total=False):
     call_id: str
     agent: str
     left_out: list[str]
-    skill: str
     tool: str
     reason: str  # a code
     counted: int  # tokens that the provider counted
     sent: int  # tokens by the estimate
-    most: int
-    count: int  # of what is over `most`
 
 
 class Usage(TypedDict, total=False):

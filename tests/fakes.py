@@ -24,7 +24,6 @@ from server.session.call_actions import Verdict
 from server.session.json_patch import copy_json
 from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Scope
-from server.tools.skill_library import NO_GUIDANCE
 from server.workspace.errors import WorkspaceError
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
@@ -141,18 +140,6 @@ class ScriptedModel(BaseAPI):
         yield events.tool_end(call_id)
 
 
-class NoSkills:
-    """The skills of a server that has none."""
-
-    list_tokens = 0
-
-    async def guidance(self, session: Session, owner: str) -> dict[str, Any]:
-        return NO_GUIDANCE
-
-    async def found(self, owner: str, guidance: Any) -> dict[str, Any]:
-        return {}
-
-
 class NoModes:
     """The permission modes of a toolbox without a sandbox: it asks."""
 
@@ -170,7 +157,6 @@ class CountingToolbox:
     """
 
     host = ""
-    skills = NoSkills()
     permissions = NoModes()
 
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:

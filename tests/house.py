@@ -183,7 +183,7 @@ PRIVATE_WORDS = set("found most told said own given whole made theirs ours".spli
 # Packages that the rest should reach by one door.
 DOORS = {
     "workspace": "server.workspace",
-    "skills": "server.skills",
+    "skills": "server.extensions.skills",
     "hooks": "server.agent.hooks",
     "compaction": "server.context.compact",
 }

@@ -26,7 +26,7 @@ from typing import Any
 
 import server
 from server import errors, extensions
-from server.agent import call_runner, home_name, hooks, observer, run_skills, run_workspace
+from server.agent import call_runner, home_name, hooks, observer, run_workspace
 from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config, defaults
 from server.context import compact
@@ -42,6 +42,7 @@ from server.session import (
     prompts,
     reminders,
     schema,
+    skills,
 )
 from server.session.limits import API_PATHS
 from server.session.modes import MODES
@@ -152,7 +153,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Reason", set(schema.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, compact.PROMPT_CUT}
         warnings |= {call_runner.UNCONFIRMED, run_workspace.UNRECORDED, home_name.OTHER_HOME}
-        warnings |= {run_skills.CHANGED, run_skills.MISSING, run_skills.LEFT_OUT}
+        warnings |= {skills.NOT_HERE}
         warnings |= {agent_definition.AGENT_NARROWED, config_schema.UNKNOWN_KEY}
         warnings |= {prompts.UNREADABLE_CALL, permission_mode.NOT_EFFECTIVE}
         warnings |= {
@@ -166,7 +167,7 @@ class Reference(unittest.TestCase):
 
     def test_routes(self) -> None:
         protocols = [path.name for path in (ROOT / "server" / "protocols").glob("[a-z]*/")]
-        pages = {"http.md": ["app", "api/workspaces", "api/objects", "api/skills"]}
+        pages = {"http.md": ["app", "api/workspaces", "api/objects"]}
         pages["http.md"] += ["api/settings", "api/settings_trials"]
         pages["http.md"] += ["api/settings_keys", "api/settings_agents", "api/settings_runs"]
         pages["http.md"] += ["api/settings_folders"]

@@ -15,6 +15,7 @@ from .tooling.tools import ROOT
 
 LIBRARIES = ROOT / "server" / "lib"
 SAID = {  # what the example of each package prints
+    "agent_skills": "Reads PDF files\n['SKILL.md']\n",
     "http": "200 b'hello'\n",
     "json_schema": '/age: expected integer, got string ("4")\n/name: missing\n',
     "runtime": "True\nFalse\n",

@@ -12,6 +12,7 @@ from typing import Any
 
 from server import extensions
 
+from .extensions import rows_for
 from .tooling import forks, turns
 from .tooling.api import Api
 from .tooling.child import Child
@@ -33,13 +34,11 @@ COMMANDS = (
     ("here",),
     ("here", "--mode", "read"),
     ("here", "--mode", "write", "{}/session.json"),
-    ("skills", "list"),
-    ("skills", "check", "{}"),
     ("tools", "check", "{}/mine.py"),
     ("tools", "install"),
     ("tools", "install", "--clean"),
-    ("mcp", "list"),
     ("pack", "{}/yaa.pyz"),
+    *(row for added in rows_for("COMMANDS") for row in added),
 )
 
 

@@ -33,7 +33,16 @@ from ..lib.runtime.offload import offload
 from ..models import Options
 from ..models.registry import Model, Models
 from ..models.text_tools import history
-from ..session import accept, agent_definition, config_schema, costs, events, old_pictures, prompts
+from ..session import (
+    accept,
+    agent_definition,
+    config_schema,
+    costs,
+    events,
+    old_pictures,
+    prompts,
+    skills,
+)
 from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, yaa_metadata
 from ..session.kept_sessions import KeptSession
@@ -54,7 +63,6 @@ from .key_in_answer import key_refuser
 from .observer import RunObserver
 from .run_parts import MakePart, RunParts
 from .run_records import RunRecords, StopSignals
-from .run_skills import skill_events
 from .run_workspace import RunWorkspace, Workspaces
 from .side_calls import SideCalls
 from .workspace_steps import AlignWorkspace
@@ -499,13 +507,13 @@ class Run:
         self._opening.clear()  # frees the configuration that they contain
         recorded = self.agent.records.has(self.session_key)
         earlier = self._events_of_earlier_runs(recorded)
-        searched = self._size if recorded else self._size // 32  # for calls without a result
-        work = searched + PER_CALL * len(self.session["calls"])
+        work = self._size // (1 if recorded else 32) + PER_CALL * len(self.session["calls"])
         while next_events := await offload(work, list, islice(earlier, 1)):
             yield next_events[0]
-        skills = self.agent.toolbox.skills
-        async for event in skill_events(self.session, skills, self.session_key[0]):
+        async for event in self._parts.opening():
             yield event
+        for change in skills.leave_out(self.session, self.agent.toolbox.names):
+            yield state_delta(change)
         await self._hooks.pre_call()
         limits = cap_limits(
             self.session["config"]["limits"],

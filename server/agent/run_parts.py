@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import ClassVar
 
 from ..json_types import Event, Session
@@ -18,6 +18,11 @@ class RunPart:
 
     def start(self) -> None:
         """Take note that the run begins."""
+
+    async def opening(self) -> AsyncGenerator[Event, None]:
+        """Yield the events with which the run begins, before the first step."""
+        return
+        yield
 
     def see(self, event: Event) -> None:
         """Take note of an event that the session has folded."""
@@ -40,6 +45,13 @@ class RunParts:
         """Start all."""
         for part in self._parts:
             part.start()
+
+    async def opening(self) -> AsyncGenerator[Event, None]:
+        """Yield the opening events of all, in order."""
+        for part in self._parts:
+            if type(part).opening is not RunPart.opening:
+                async for event in part.opening():
+                    yield event
 
     def see(self, event: Event) -> None:
         """Show an event to those that watch its type."""

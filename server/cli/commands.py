@@ -1,4 +1,4 @@
-"""The commands besides serving: --check, run, chat, link, pack, tools check, skills.
+"""The commands besides serving: --check, run, chat, link, pack, tools check.
 
 `__main__` imports this module only for these commands, since it imports the agent at once. Each
 command is a function that returns the exit code.
@@ -56,7 +56,6 @@ from .links import command_for, find_running, link_lines
 from .overlay import OverlayChanges
 from .prompts import Prompts
 from .serve import certificate, describe, hears_hangup
-from .skills import check_skill, list_skills
 from .terminal import Terminal
 
 # Errors of writing to standard output.
@@ -100,8 +99,6 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _install(config, options)
         case "tools":
             return _check_tools(config, env, options)
-        case "skills":
-            return _show_skills(config, options)
         case str() as name:
             return extensions.perform(name, config.server["extensions"], config, env, options)
         case _:
@@ -211,18 +208,6 @@ def _check_tools(config: Config, env: Mapping[str, str], options: argparse.Names
     make_home(config.home)
     path = expand_path(options.file, "FILE")
     lines, fine = asyncio.run(check_file(config, path, strongest(env)))
-    print("\n".join(lines))
-    return 0 if fine else FAILED
-
-
-def _show_skills(config: Config, options: argparse.Namespace) -> int:
-    log.setup("error")
-    if options.action == "check" and not options.folder:
-        raise ConfigError("skills check needs the folder of a skill: skills check FOLDER")
-    if options.action == "list":
-        lines, fine = list_skills(config)
-    else:
-        lines, fine = check_skill(expand_path(options.folder, "FOLDER"))
     print("\n".join(lines))
     return 0 if fine else FAILED
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -95,6 +95,13 @@ def commands() -> dict[str, tuple[str, Command]]:
     """Return command -> (extension, Command), of those which are there."""
     pairs = ((name, command) for name, each in present().items() for command in each.commands)
     return {command.name: (name, command) for name, command in pairs}
+
+
+def members(member: str) -> Iterator[Any]:
+    """Yield what those which are there name as this member of theirs."""
+    for name, each in present().items():
+        if place := getattr(each, member):
+            yield load(name, place)
 
 
 def perform(command: str, names: Collection[str], *arguments: Any) -> int:

@@ -92,6 +92,10 @@ class Extension:
     requires      names of the extensions that it uses
     config_keys   dotted key of the configuration -> ConfigKey; `server.providers.*.NAME` is one
                   of each provider's entry
+    config_mistakes  "module:name" of a function: (the half `server`, home folder) -> lines about
+                  what the kinds of single values do not show; "" for none
+    trusted_folders  "module:name" of a function: (the half `server`, home folder) -> folders whose
+                  content is trusted, which no tool may change; "" for none
     errors        code of a Problem -> (HTTP status, title)
     commands      of the command line
     process       "module:name" of a function: (number of processes) -> (number of one) -> its
@@ -101,6 +105,8 @@ class Extension:
 
     requires: tuple[str, ...] = ()
     config_keys: Mapping[str, ConfigKey] = field(default_factory=dict)
+    config_mistakes: str = ""
+    trusted_folders: str = ""
     errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     process: str = ""

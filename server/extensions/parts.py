@@ -15,9 +15,12 @@ from ..api.router import Route
 from ..config import Config
 from ..json_types import Session
 from ..lib.http.client import Client
+from ..lib.sandbox.policy import Mount
+from ..lib.sandbox.process import Job
 from ..models.registry import Models
 from ..session.limits import LimitCeilings
 from ..tools.tool_source import ToolSource
+from ..tools.toolbox import Toolbox
 from . import ProcessParts, load, select
 from .declaration import ProcessPart
 
@@ -30,6 +33,7 @@ class Host(NamedTuple):
     models: Models
     ceilings: LimitCeilings
     env: Mapping[str, str]
+    toolbox: Toolbox
     process: ProcessPart | None = None
 
 
@@ -44,10 +48,14 @@ class Parts:
         return {}
 
     def tools(self) -> Iterable[Any]:
-        """Return its tools: functions or BaseTools (tools/program_tools.py).
+        """Return its tools: functions, BaseTools (tools/program_tools.py) or Tools.
 
         They run in this process, without a sandbox.
         """
+        return ()
+
+    def mounts(self, job: Job) -> Iterable[Mount]:
+        """Return what a call of a session finds beside its folders. Raises OSError."""
         return ()
 
     def settings_routes(self) -> Mapping[tuple[str, str], Route]:
@@ -60,6 +68,10 @@ class Parts:
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return members of `/info`, as a key of this owner sees them."""
+        return {}
+
+    def problems(self) -> Mapping[str, list[str]]:
+        """Return what the owner has to fix: part -> one line each."""
         return {}
 
     async def open(self, runs: PersonRuns) -> None:

@@ -2,25 +2,27 @@
 
 `session.skills` says which skills this server offers it, and keeps each one that was used as it was
 when it was loaded: at a server that lacks or has changed it, the run goes on with that.
-agent/run_skills.py fills in what is offered, tools/skill_tools.py records what is used.
+The extension `skills` fills in what is offered, and records what is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from ..json_types import Change, Json, Session, UsedSkill
+from ..json_types import Change, Json, RunWarning, Session, UsedSkill
 from ..lib.strict_json import dumps
 from .agent_definition import policy_word
-from .events import put
+from .events import drop, put
 from .guidance import listing, skills_of
 
 TOOL = "skill"  # the tool that loads one
+WORKSPACE = "workspace"  # the source of a skill of the session's folder
 ALL = "*"  # in the names of skills that a session does without
 PLACE = "/skills"  # where tools find the files of used skills in the strongest sandbox
 MAX_DESCRIPTION = 1_024  # characters of one in the list
 CUTS = (MAX_DESCRIPTION, 512, 256, 128, 64)  # tried in this order until the list fits
+NOT_HERE = "skills_not_here"  # a code of `run.warnings`
 KEPT_CHARS = 512 * 1024  # characters of files that were read, for each skill
 
 
@@ -139,3 +141,35 @@ def refresh_note(session: Session) -> str:
         f"The user replaced these skills by newer versions: {', '.join(names)}. Load each again"
         " before you follow it."
     )
+
+
+def kept_hashes(session: Session) -> list[tuple[str, str]]:
+    """Return (name, hash) of the used skills whose files are not in the session's folder."""
+    return [
+        (name, entry.get("hash", ""))
+        for name, entry in used_skills(session).items()
+        if entry.get("source") != WORKSPACE and isinstance(entry.get("hash"), str)
+    ]
+
+
+def leave_out(session: Session, tools: Callable[[], Collection[str]]) -> list[Change]:
+    """Return the changes that leave skills and instructions out of the prompt, and say so.
+
+    `tools`: names the tools of this server; [] if one of them loads skills.
+    """
+    if ("skills" not in session and "instructions" not in session) or TOOL in tools():
+        return []
+    about, changes = skills_of(session), list[Change]()
+    if about.get("offered"):
+        changes += [put("skills", "offered", value=[]), put("skills", "more", value=0)]
+    if "instructions" in session:
+        changes.append(drop("instructions"))
+    if changes or about.get("used"):
+        text = (
+            "This server has no skills, so those of this session and the instructions of its folder"
+            " are left out of the prompt."
+        )
+        warning: RunWarning = {"code": NOT_HERE, "message": text}
+        before = session["run"].get("warnings", ())
+        changes.append(put("run", "warnings", value=[*before, warning]))
+    return changes

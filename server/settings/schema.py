@@ -222,8 +222,6 @@ SHAPES: dict[str, Kind] = DECLARED | {
     "server.tool_modules": _map(_closed(MODULES)),
     "server.folders": _map(_closed(FOLDER)),
     "server.folder_roots": PATHS,
-    "server.skills.folders": PATHS,
-    "server.skills.list_tokens": _whole(0, 1_000_000),
     "server.workspace.idle_s": POSITIVE,
     "server.workspace.processes": _whole(1, 10_000),
     "server.workspace.overlay_mb": _whole(1, 1_000_000),

@@ -38,8 +38,6 @@ from .program_tools import BaseTool, Objects, SourceFile, as_object, is_source, 
 from .python_packages import package_of
 from .runner import OWN_LIMITS, Job, ToolRunner
 from .session_tools import session_tools
-from .skill_library import SkillLibrary
-from .skill_tools import skill_tools
 from .tool_files import (
     RESTART,
     NoSandboxError,
@@ -83,12 +81,11 @@ class Catalog:
         agents: AgentFolders,
         client: Client | None = None,
         reachable: Collection[str] = (),
-        skills: SkillLibrary | None = None,
     ) -> None:
         """Add the built-in tools; those that need the network only with a `client`.
 
         `agents`: folders of agent definitions. `reachable`: hosts on private networks that may be
-        fetched. Without `skills` there is no tool for them.
+        fetched.
         """
         self._runner, self._client = runner, client
         # Never changed, but replaced as a whole: decisions about large sessions read it in threads.
@@ -110,8 +107,6 @@ class Catalog:
             network = {"client": client, "runner": runner, "allowed": reachable}
             self.add(FetchTool.of(fetch_url, **network))
         self.add(AgentSaveTool.of(agent_save, agents=agents))
-        for tool in skill_tools(skills) if skills else ():
-            self.add(tool)
         for tool in session_tools():
             self.add(tool)
         self.named = {
@@ -252,12 +247,13 @@ class Catalog:
         self._publish(entries)
 
     def add_objects(self, things: Iterable[Any], origin: str) -> None:
-        """Add tools that run in this process: BaseTools (program_tools.py) or functions.
+        """Add tools that run in this process: BaseTools (program_tools.py), functions or Tools.
 
         Raises ToolError and SchemaError.
         """
         for each in things:
-            self.add(record(as_object(each), origin, self._objects))
+            is_tool = isinstance(each, Tool)
+            self.add(each if is_tool else record(as_object(each), origin, self._objects))
 
     async def _add_source_file(self, source: SourceFile) -> list[Tool | str]:
         self._source_files.append(source)

@@ -16,6 +16,7 @@ from ..json_types import Session
 from ..lib.sandbox.host_programs import protected_part
 from ..lib.sandbox.network_policy import NetworkPolicy
 from ..lib.sandbox.package import Package
+from ..session.skills import kept_hashes
 from . import builtin
 from .base import Emit, Invocation, Tool, failure, hints_of, resources_of
 from .decorators import Context, ToolError
@@ -23,7 +24,6 @@ from .permission_mode import Permission
 from .policy import enforceable, reach_of
 from .runner import Job, Outcome, ToolRunner
 from .shell_commands import only_looks
-from .skill_library import kept_hashes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import functools
 import platform
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import decode_source
@@ -25,21 +25,21 @@ from ..lib.runtime.accounts import Accounts
 from ..lib.sandbox.kept_processes import KeptProcesses
 from ..lib.sandbox.network_policy import NetworkPolicy
 from ..lib.sandbox.package import Package, closed_folder
-from ..lib.sandbox.policy import SKILLS, WORKSPACE, Mount, links_to, outermost_folders
+from ..lib.sandbox.policy import WORKSPACE, Mount, links_to, outermost_folders
 from ..lib.sandbox.probe import escape_targets, make_proof, pool_for, prove, verdict
 from ..lib.sandbox.process import Job, Outcome, PlainProcess, Process, SandboxedProcess
 from ..lib.sandbox.process_call import Emit, ProcessCall
 from ..lib.sandbox.warm_pools import WarmPools
 from ..lib.sandbox.worker_pool import WAITING, WorkerPool
-from ..skills.copies import SKILL_FILES, SkillCopies
 from ..workspace.errors import WorkspaceError
 from ..workspace.folders import Folders
-from ..workspace.places import STATES, STORE, Places, identities, make_folders
+from ..workspace.places import CALL_FILES, STATES, STORE, Places, identities, make_folders
 from ..workspace.shared_lock import share_lock
 from . import child_calls, trials
 
 __all__ = ["OWN_LIMITS", "Job", "Outcome", "ToolRunner"]
 
+FindMounts = Callable[[Job], Iterable[Mount]]  # raises OSError
 STALE_S = 600
 # Of calls of the server's own that need little.
 OWN_LIMITS: dict[str, float] = {
@@ -77,7 +77,7 @@ class ToolRunner:
         self._warm = WarmPools()
         self.places = Places(home, folders)
         self.workspaces = self.places.workspaces
-        self.skill_copies = SkillCopies(self.places.home / SKILL_FILES)
+        self.more_mounts: list[FindMounts] = []  # beside the folders of a session
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
         self.reach = NetworkPolicy(self.sandbox["network"])
@@ -93,7 +93,7 @@ class ToolRunner:
         """
         home = self.workspaces.parent
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in (STATES, STORE, SKILL_FILES):
+        for name in (STATES, STORE, CALL_FILES):
             (home / name).mkdir(exist_ok=True)
             (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
@@ -196,22 +196,13 @@ class ToolRunner:
         try:
             place = self.places.find(job.owner, job.session_id, job.folder)
             make_folders(place.for_operations(), self.run_as)
+            more = (mount for find in self.more_mounts for mount in find(job))
             async with share_lock(place, self.run_as):  # nobody restores the workspace meanwhile
-                return await self._run(job, (*place.for_tools(), *self._skills(job)), emit)
+                return await self._run(job, (*place.for_tools(), *more), emit)
         except (Problem, WorkspaceError) as error:
             return self._failure(error.code, error.detail)
         except OSError as error:
             return self._failure("error", f"the tool could not be started: {error.strerror}")
-
-    def _skills(self, job: Job) -> tuple[Mount, ...]:
-        """Return the files of the session's skills, for a call that may run them.
-
-        In tier A they are one folder, elsewhere each is at its own path. Raises OSError.
-        """
-        paths = {} if job.stateful else self.skill_copies.paths(job.owner, job.skills)
-        if self.tier == "A" and (folder := self.skill_copies.together(paths)) is not None:
-            paths = {"": folder}
-        return tuple(Mount(f"{SKILLS}/{n}".rstrip("/"), str(p), False) for n, p in paths.items())
 
     def _failure(self, kind: str, message: str) -> Outcome:
         """Return the outcome of a call that was not begun."""

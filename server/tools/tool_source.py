@@ -11,8 +11,8 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
-from ..skills.remote import RemoteSkills
 from .base import Tool
+from .remote_skills import RemoteSkills
 
 Replace = Callable[[str, Sequence[Tool]], None]  # (a part of the source, all tools of that part)
 

@@ -55,8 +55,7 @@ from .function_tools import ChildTool
 from .permission_mode import Permission, PermissionModes
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
-from .runner import Outcome, ToolRunner
-from .skill_library import SkillLibrary
+from .runner import FindMounts, Outcome, ToolRunner
 from .tool_source import ToolSource
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
@@ -150,8 +149,7 @@ class Toolbox:
         self.host = ""  # operating system for tools that run here; empty if none can run
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
-        self.skills = SkillLibrary(config, owners, self._runner, self.workspaces)
-        self._catalog = Catalog(self._runner, agents, client, allowed, self.skills)
+        self._catalog = Catalog(self._runner, agents, client, allowed)
         self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
         self.problems = self._catalog.problems  # load errors, for the owner
 
@@ -205,7 +203,7 @@ class Toolbox:
             self.problems.append(f"server.tools: {text}")
 
     def add(self, things: Iterable[Any]) -> None:
-        """Add tools of the embedding program: BaseTools (program_tools.py) or functions.
+        """Add tools of the embedding program or an extension: objects, functions or Tools.
 
         Raises ToolError and SchemaError for anything else.
         """
@@ -214,8 +212,10 @@ class Toolbox:
     def add_source(self, source: ToolSource) -> None:
         """Add a source, whose tools `load_owner_tools` loads. At most one may have skills."""
         self._catalog.sources.append(source)
-        if source.skills is not None:
-            self.skills.remote = source.skills
+
+    def add_mounts(self, find: FindMounts) -> None:
+        """Add what calls of sessions find beside their folders."""
+        self._runner.more_mounts.append(find)
 
     @property
     def sources(self) -> Sequence[ToolSource]:

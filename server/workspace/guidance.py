@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..skills.folder import (
+from ..lib.agent_skills.folder import (
     FILE,
     MAX_REFERENCE,
     MAX_TEXT,
@@ -22,7 +22,7 @@ from ..skills.folder import (
     first_entries,
     read_file,
 )
-from ..skills.folder import content_hash as hash_of
+from ..lib.agent_skills.folder import content_hash as hash_of
 from .errors import WorkspaceError
 
 NAMES = ("AGENTS.md", "CLAUDE.md")  # the first that is there

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..lib.sandbox.policy import FOLDER, OBJECTS, SESSION, STATE, WORKSPACE, Mount
-from ..skills.copies import SKILL_FILES
 from .folders import Folder, Folders
 from .guard import protected_places
 
 WORKSPACES, STATES, STORE = "workspaces", "workspace_state", "objects"  # below the home folder
+CALL_FILES = "skill_files"  # what calls read beside them, each where it is mounted
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Places:
     @property
     def roots(self) -> tuple[str, ...]:
         """Return the folders that hold everything that a call may get."""
-        own = (str(self.home / name) for name in (WORKSPACES, STATES, STORE, SKILL_FILES))
+        own = (str(self.home / name) for name in (WORKSPACES, STATES, STORE, CALL_FILES))
         return (*own, *self.folders.paths)
 
     def own(self, owner: str, session_id: str) -> Path:

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+from server.extensions import present
 from server.session.workspace_stand import stand_of
 
 from ..bench.peers import config, start
@@ -272,6 +273,7 @@ class TwoKeys(unittest.TestCase):
 
     # -- skills -----------------------------------------------------------------------------------
 
+    @unittest.skipUnless("skills" in present(), "it goes with its extension")
     def test_skills_of_one_key(self) -> None:
         """And another person's of the same name: each loads their own, others none."""
         people = {"ann": "canary", "bob": "bobs"}

@@ -75,6 +75,11 @@ class Folders(unittest.TestCase):
             self.assertEqual(lines.count(f"({Path(page).relative_to('docs')})"), 1, page)
         pages = [f"reference/extension-{name}.md)" for name in names]
         kept = [x for x in lines.splitlines() if not any(page in x for page in pages)]
+        gone += [
+            f"tests/extensions/{path.name}"
+            for path in (self.folder / "tests/extensions").glob("*_with_*")
+            if {*path.name.split("_with_")}.intersection(names)
+        ]
         for place in gone:
             (self.aside / place).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / place).rename(self.aside / place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import unittest
 from typing import Any
 
@@ -113,6 +114,38 @@ class Instructions(unittest.TestCase):
                 self.assertEqual(bool(text), bool(expected))
                 for each in expected:
                     self.assertIn(each, text)
+
+
+class LeftOut(unittest.TestCase):
+    """At a server without the tool that loads skills."""
+
+    def changed(self, session: Any, *tools: str) -> Any:
+        for change in skills.leave_out(session, lambda: tools):
+            fold(session, state_delta(change))
+        return session
+
+    def test_the_prompt_has_none_and_one_sentence_says_so(self) -> None:
+        used = {"pdf": {"hash": "h", "text": "t"}}
+        about = {"offered": [{"name": "a", "description": "b"}], "more": 3, "used": used}
+        session: Any = {"skills": about, "instructions": {"path": "AGENTS.md"}}
+        session |= {"run": {}, "messages": []}
+        changed = self.changed(session)
+        self.assertEqual(prompt_listing(changed), "")
+        self.assertEqual(instructions_text(changed), "")
+        self.assertEqual(changed["skills"]["used"], used, "they stay in the session")
+        [warning] = changed["run"]["warnings"]
+        self.assertEqual(warning["code"], "skills_not_here")
+        self.assertEqual(warning["message"].count("."), 1)
+
+    def test_nothing_changes_where_there_is_nothing_or_the_tool(self) -> None:
+        about = {"offered": [{"name": "a", "description": "b"}], "used": {"a": {"text": "t"}}}
+        for session, tools in (
+            ({"run": {}}, ()),
+            ({"skills": {"offered": []}, "run": {}}, ()),
+            ({"skills": about, "run": {}}, (skills.TOOL,)),
+        ):
+            with self.subTest(session, tools=tools):
+                self.assertEqual(self.changed(copy.deepcopy(session), *tools), session)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ BUILT_IN = {  # built-in tools that the rules ask about -> kind of work, "" for 
     "bash": "program",
     "fetch_url": "",
     "agent_save": "",
-    "skill_save": "",
 }
 ARGS: Mapping[str, Json] = {
     "write_file": {"path": "a.txt", "content": "x"},
@@ -40,7 +39,6 @@ ARGS: Mapping[str, Json] = {
     "python": {"code": "print(1)"},
     "fetch_url": {"url": "https://example.com/"},
     "agent_save": {"name": "a", "definition": {"description": "d"}},
-    "skill_save": {"name": "a-skill", "description": "d", "instructions": "Do it."},
 }
 TESTS, ONE_TEST = "python3 -m unittest -q 2>&1 | tail -n 20", "python3 -m unittest tests.test_a"
 # What a model did for "rename the option, with tests and a commit": 45 calls.

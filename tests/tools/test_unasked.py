@@ -22,14 +22,13 @@ from server.tools.http_api import HttpTool
 from server.tools.policy import Grants, decide
 from server.tools.program_tools import ObjectTool
 from server.tools.session_tools import ControlTool
-from server.tools.skill_save import SkillSaveTool
-from server.tools.skill_tools import SkillTool
 from server.tools.tool_files import MissingTool
 from server.tools.web_search import WebSearchTool
 
 from ..extensions import rows_for
 
-PAGE = Path(__file__).parents[2] / "docs" / "design" / "security.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, REFERENCE = DOCS / "design" / "security.md", DOCS / "reference"
 OWN = """from yaa import tool
 @tool(read_only=True)
 def own_look(n: int) -> int:
@@ -51,23 +50,23 @@ LEAVES: dict[type[Tool], bool] = {
     InlineTool: False,
     MissingTool: False,
     ObjectTool: False,
-    SkillSaveTool: False,
-    SkillTool: True,
     StatefulTool: False,
     WebSearchTool: True,
 }
 for each in rows_for("LEAVES"):
     LEAVES |= each
 # Those that leave it unasked: any other one is a door that nobody has decided about.
-DECIDED = {"`skill`", "HTTP APIs, `GET` and `HEAD`"}.union(*rows_for("UNASKED"))
+DECIDED = {"HTTP APIs, `GET` and `HEAD`"}.union(*rows_for("UNASKED"))
 
 
 def table_of_page() -> dict[str, str]:
-    """Return first cell -> second cell of the table of tools."""
-    section = PAGE.read_text().split("\n## What a model that obeys", 1)[1].split("\n## ", 1)[0]
-    table = section.split("| Tool | Asked |", 1)[1].split("\n\n", 1)[0]
-    cells = (line.strip("|").split("|") for line in table.splitlines()[2:])
-    return {row[0].strip(): row[1].strip() for row in cells}
+    """Return first cell -> second cell of the tables of tools: the page's, and each extension's."""
+    rows: list[list[str]] = []
+    for page in (PAGE, *sorted(REFERENCE.glob("extension-*.md"))):
+        for table in page.read_text().split("| Tool | Asked |")[1:]:
+            lines = table.split("\n\n", 1)[0].splitlines()[2:]
+            rows += (line.strip("|").split("|") for line in lines)
+    return {row[0].strip(): row[1].strip() for row in rows}
 
 
 def subclasses(kind: type[Tool]) -> Iterator[type[Tool]]:

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Problem
 from ...json_types import Json
-from ...lib.hidden_characters import count_hidden
-from ...skills.catalog import MAX_SKILLS
-from ...skills.folder import (
+from ...lib.agent_skills.folder import (
     FILE,
     MAX_BYTES,
     MAX_FILES,
@@ -32,13 +30,15 @@ from ...skills.folder import (
     SkillText,
     skill_text,
 )
-from ...skills.front_matter import FrontMatterError, Value, read_front_matter
-from ...skills.remote import RemoteSkill, RemoteSkills
+from ...lib.agent_skills.front_matter import FrontMatterError, Value, read_front_matter
+from ...lib.hidden_characters import count_hidden
+from ...tools.remote_skills import RemoteSkill, RemoteSkills
 from .offers import contents_of, is_uri, one_line
 
 if TYPE_CHECKING:
     from .servers import McpServer
 
+MAX_SKILLS = 200  # of one server
 EXTENSION = "io.modelcontextprotocol/skills"
 MAX_SHOWN = 20  # reasons why skills are not used, of one server
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

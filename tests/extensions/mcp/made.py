@@ -14,8 +14,8 @@ NOT_USED: Any = None
 
 
 def toolbox_of(config: Config, client: Client | None = None) -> Toolbox:
-    parts = McpParts(Host(config, client or Client(), NOT_USED, NOT_USED, {}))
     toolbox = Toolbox(config, client)
+    parts = McpParts(Host(config, client or Client(), NOT_USED, NOT_USED, {}, toolbox))
     for source in parts.tool_sources():
         toolbox.add_source(source)
     return toolbox

@@ -14,8 +14,8 @@ from typing import Any
 from server.extensions.mcp.library import McpLibrary
 from server.extensions.mcp.servers import McpServers
 from server.extensions.mcp.skills import is_same, names_uri, skill_of
+from server.lib.agent_skills.folder import SkillError
 from server.lib.http.client import Client
-from server.skills.folder import SkillError
 
 SCRIPT = str(Path(__file__).parents[2] / "tools" / "mcp_skills.py")
 PDF = "skill://pdf/SKILL.md"

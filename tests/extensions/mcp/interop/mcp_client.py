@@ -26,8 +26,8 @@ from typing import Any
 from server.errors import Problem
 from server.extensions.mcp.library import McpLibrary
 from server.extensions.mcp.servers import McpServers, McpTool
+from server.lib.agent_skills.folder import SkillError
 from server.lib.http.client import Client
-from server.skills.folder import SkillError
 from server.tools.base import ToolQuestion
 from server.tools.runner import Outcome
 

@@ -9,9 +9,9 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from server.skills import catalog as finding
-from server.skills.catalog import SkillCatalog, mistakes
-from server.skills.folder import MAX_LOOKED_AT
+from server.extensions.skills import catalog as finding
+from server.extensions.skills.catalog import SkillCatalog, mistakes
+from server.lib.agent_skills.folder import MAX_LOOKED_AT
 
 
 def age(top: Path) -> None:
@@ -189,7 +189,7 @@ class Mistakes(Case):
         ]
         for given, expected in cases:
             with self.subTest(given):
-                found = "".join(mistakes({"folders": [given]}, self.home))
+                found = "".join(mistakes({"skills": {"folders": [given]}}, self.home))
                 self.assertIn(expected, found)
                 self.assertEqual(bool(found), bool(expected))
 

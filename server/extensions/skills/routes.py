@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 
-from ..errors import Problem
-from ..json_types import Json
-from ..skills.folder import SkillError, SkillText, files_of
-from ..skills.remote import SOURCE, RemoteSkill
-from ..tools.skill_library import SkillLibrary
-from .router import RequestContext, Route
+from ...api.router import RequestContext, Route
+from ...errors import Problem
+from ...json_types import Json
+from ...lib.agent_skills.folder import SkillError, SkillText, files_of
+from ...tools.remote_skills import SOURCE, RemoteSkill
+from .library import SkillLibrary
 
 
 class SkillTexts:

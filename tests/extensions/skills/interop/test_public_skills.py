@@ -8,13 +8,13 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.extensions.skills.catalog import SkillCatalog
+from server.extensions.skills.skill_tool import PAGE
+from server.lib.agent_skills.front_matter import read_front_matter
 from server.lib.hidden_characters import count_hidden
-from server.skills.catalog import SkillCatalog
-from server.skills.front_matter import read_front_matter
-from server.tools.skill_tools import PAGE
 
-from ..agent.test_run_skills import AUTO, Case, call, results
-from ..tooling import tools
+from ....tooling import tools
+from ..test_run import AUTO, Case, call, results
 
 # Where packages of the tests have skills.
 PLACES = (

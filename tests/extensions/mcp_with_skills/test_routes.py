@@ -15,11 +15,11 @@ from urllib.parse import quote
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import load
-from server.skills.catalog import SkillCatalog
+from server.extensions.skills.catalog import SkillCatalog
 
-from . import fakes
+from ...api import fakes
 
-SCRIPT = str(Path(__file__).parents[1] / "tools" / "mcp_skills.py")
+SCRIPT = str(Path(__file__).parents[2] / "tools" / "mcp_skills.py")
 ENTRIES: list[dict[str, Any]] = [
     {"name": "ann", "key": "a" * 20, "owner": True},
     {"name": "bob", "key": "b" * 20},

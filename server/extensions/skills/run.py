@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from ..context.budget import estimate
-from ..json_types import Change, Event, Json, RunWarning, Session, UsedSkill
-from ..session.events import drop, put, state_delta
-from ..session.guidance import skills_of
-from ..session.skills import list_offered, may_load, switched_off, used_skills
-from ..skills.folder import SkillError
-from ..tools.skill_library import FoundSkill, SkillLibrary
+from ...context.budget import estimate
+from ...json_types import Change, Event, Json, RunWarning, Session, UsedSkill
+from ...lib.agent_skills.folder import SkillError
+from ...session.events import drop, put, state_delta
+from ...session.guidance import skills_of
+from ...session.skills import list_offered, may_load, switched_off, used_skills
+from .library import FoundSkill, SkillLibrary
 
 MOST = 64  # used skills that are compared with those of this server, the last that were loaded
 # Codes of entries of `run.warnings`.
 CHANGED, MISSING, LEFT_OUT = "skill_changed", "skill_missing", "skills_left_out"
+
+
+class SkillWarning(RunWarning, total=False):
+    """An entry of `run.warnings` about skills."""
+
+    skill: str
+    most: int  # skills that are compared
+    count: int  # of those beyond
 
 
 async def skill_events(
@@ -36,7 +44,7 @@ async def skill_events(
         is_off = switched_off(session)
         offered = {name: each for name, each in found.items() if not is_off(name)}
     changes += _offer(session, offered, library.list_tokens)
-    warnings: list[RunWarning] = []
+    warnings: list[SkillWarning] = []
     used = [*used_skills(session).items()]
     if (left_out := len(used) - MOST) > 0:
         warnings.append(_left_out(left_out))
@@ -101,7 +109,7 @@ async def _look_at(
     return {key: value for key, value in now.items() if known.get(key) != value}
 
 
-def _left_out(count: int) -> RunWarning:
+def _left_out(count: int) -> SkillWarning:
     text = (
         f"Only the last {MOST} skills that this session used were compared with those of this"
         f" server; {count} earlier ones stay as the session has them. Begin a new session to have"
@@ -110,7 +118,7 @@ def _left_out(count: int) -> RunWarning:
     return {"code": LEFT_OUT, "message": text, "most": MOST, "count": count}
 
 
-def _warning(name: str, here: str) -> RunWarning:
+def _warning(name: str, here: str) -> SkillWarning:
     if here == "missing":
         text = f"This server has no skill {name}. The run goes on with the text in the session."
         return {"code": MISSING, "message": text, "skill": name}

@@ -8,8 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.skills import folder as reading
-from server.skills.folder import SkillError, content_hash, files_of, read_file, skill_text
+from server.lib.agent_skills import folder as reading
+from server.lib.agent_skills.folder import SkillError, content_hash, files_of, read_file, skill_text
 
 PLAIN = "---\nname: pdf\ndescription: Reads PDF files\n---\nDo it.\n"
 

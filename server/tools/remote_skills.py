@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ..lib.agent_skills.folder import SkillError, SkillText
 from ..lib.hidden_characters import count_hidden
-from .folder import SkillError, SkillText
 
 SOURCE = "mcp"  # where such a skill comes from, in sessions and for clients
 Listed = TypeVar("Listed", bound="RemoteSkill")

@@ -8,11 +8,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.skills.catalog import SkillCatalog
-from server.skills.folder import MAX_BYTES, read_file
+from server.extensions.skills.catalog import SkillCatalog
+from server.extensions.skills.skill_save import MOST_FILES, SkillSaveTool, save, skill_save
+from server.lib.agent_skills.folder import MAX_BYTES, read_file
 from server.tools.decorators import ToolError
 from server.tools.policy import decide
-from server.tools.skill_save import MOST_FILES, SkillSaveTool, save, skill_save
 
 ABOUT: dict[str, Any] = {"name": "pdf", "description": "Reads: PDF", "instructions": "Do it."}
 

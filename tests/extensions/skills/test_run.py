@@ -8,7 +8,6 @@ import json
 import os
 import tempfile
 import unittest
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,18 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agents.registry import AgentRegistry
 from server.config import Config
+from server.extensions.parts import Host, Parts
+from server.extensions.skills.catalog import SkillCatalog
+from server.extensions.skills.parts import SkillParts
+from server.lib.http.client import Client
 from server.session.fold import Folder
-from server.skills.catalog import SkillCatalog
 from server.tools.execution_claims import Claims, Locks
 from server.tools.toolbox import Toolbox
 
-from .. import proofs
-from ..fakes import DEFAULTS, Ids, ScriptedModel
+from ... import proofs
+from ...fakes import DEFAULTS, Ids, ScriptedModel
 
+NOT_USED: Any = None
 TOOL = """from yaa import tool
 @tool
 def mine(n: int) -> int:
@@ -45,7 +48,7 @@ def call(name: str, /, **args: Any) -> tuple[Any, ...]:
 class Server:
     """An agent with its tools in a home folder, and what the model is sent."""
 
-    make_toolbox: Callable[[Config], Toolbox] = staticmethod(Toolbox)
+    kinds: tuple[type[Parts], ...] = (SkillParts,)
 
     def __init__(self, home: Path, script: Any, **more: Any) -> None:
         server = copy.deepcopy(DEFAULTS["server"])
@@ -54,7 +57,14 @@ class Server:
             server[key] = server[key] | value if isinstance(value, dict) else value
         self.config = Config(server, copy.deepcopy(DEFAULTS["session"]), home)
         self.home, self.model = home, ScriptedModel(script)
-        self.toolbox = self.make_toolbox(self.config)
+        self.toolbox = Toolbox(self.config)
+        host = Host(self.config, Client(), NOT_USED, NOT_USED, {}, self.toolbox)
+        self.parts = [make(host) for make in self.kinds]
+        for each in self.parts:
+            self.toolbox.add(each.tools())
+            self.toolbox.add_mounts(each.mounts)
+            for source in each.tool_sources():
+                self.toolbox.add_source(source)
 
     async def __aenter__(self) -> Server:
         sandbox = self.config.server["sandbox"]
@@ -69,6 +79,7 @@ class Server:
             ids=Ids(self.home.name),
             locks=Locks(self.home / "claims.lock"),
             workspaces=self.toolbox.workspaces,
+            parts=[each.run_part for each in self.parts],
         )
         return self
 

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..api.auth import owners
-from ..config import Config
-from ..context.budget import estimate
-from ..lib.hidden_characters import visible
-from ..skills.catalog import Skill, SkillCatalog, read_skill
-from ..skills.folder import FILE, SkillError, content_hash, files_of
-from ..skills.front_matter import read_front_matter
+from ...api.auth import owners
+from ...cli.console import FAILED
+from ...config import Config, ConfigError, expand_path
+from ...context.budget import estimate
+from ...lib.agent_skills.folder import FILE, SkillError, content_hash, files_of
+from ...lib.agent_skills.front_matter import read_front_matter
+from ...lib.hidden_characters import visible
+from ...telemetry import log
+from .catalog import Skill, SkillCatalog, read_skill
 
 LONG_TOKENS = 5_000  # of instructions; the standard recommends fewer
 MANY_LINES = 500
 MOST_NAMED = 20
+
+
+def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """Print what models see of all skills, or of one. Raises ConfigError without its folder."""
+    log.setup("error")
+    if options.action == "check" and not options.folder:
+        raise ConfigError("skills check needs the folder of a skill: skills check FOLDER")
+    if options.action == "list":
+        lines, fine = list_skills(config)
+    else:
+        lines, fine = check_skill(expand_path(options.folder, "FOLDER"))
+    print("\n".join(lines))
+    return 0 if fine else FAILED
 
 
 def list_skills(config: Config) -> tuple[list[str], bool]:

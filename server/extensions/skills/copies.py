@@ -18,9 +18,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .folder import MAX_BYTES, NAME, SkillError, content_hash, files_of, read_file
+from ...lib.agent_skills.folder import (
+    MAX_BYTES,
+    NAME,
+    SkillError,
+    content_hash,
+    files_of,
+    read_file,
+)
+from ...workspace.places import CALL_FILES
 
-SKILL_FILES = "skill_files"  # below the home folder
+SKILL_FILES = CALL_FILES  # below the home folder
 HASH = re.compile(r"[0-9a-f]{64}")
 UNUSED_S = 30 * 86_400  # after which a copy is removed
 MOST = 32  # skills of one session whose files a call gets

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
-from ..telemetry import log
-from .folder import (
+from ...lib.agent_skills.folder import (
     FILE,
     MAX_LOOKED_AT,
     MAX_TEXT,
@@ -27,7 +25,9 @@ from .folder import (
     first_entries,
     read_file,
 )
-from .folder import skill_text as parse
+from ...lib.agent_skills.folder import skill_text as parse
+from ...lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
+from ...telemetry import log
 
 MAX_SKILLS = 200  # of one folder
 HOME, FOLDER, KEY = "home", "folder", "key"  # where a skill comes from, for clients
@@ -216,13 +216,13 @@ def read_skill(folder: Path, source: str, given: str) -> Skill:
     return Skill(parse(read_file(folder, FILE, MAX_TEXT), folder.name), folder, source, given)
 
 
-def mistakes(settings: Mapping[str, Any], home: Path) -> Iterator[str]:
+def mistakes(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes in `server.skills` with which the server must not start.
 
     `home`: the server's home folder. A folder that is missing is none: it may come later.
     """
     own = Path(os.path.realpath(home))
-    for given in settings["folders"]:
+    for given in server["skills"]["folders"]:
         place = f"server.skills.folders: {given}"
         if not given.startswith(("/", "~")) or "\0" in given:
             yield f"{place!r} is no path that begins with / or ~"
@@ -235,6 +235,6 @@ def mistakes(settings: Mapping[str, Any], home: Path) -> Iterator[str]:
             yield f"{place} holds the home folder {own}"
 
 
-def source_folders(settings: Mapping[str, Any], home: Path) -> list[Path]:
+def source_folders(server: Mapping[str, Any], home: Path) -> list[Path]:
     """Return the folders that skills are read from: tools must not change them."""
-    return [source.folder for source in SkillCatalog(home, settings["folders"]).sources()]
+    return [source.folder for source in SkillCatalog(home, server["skills"]["folders"]).sources()]

@@ -2,7 +2,7 @@
 
 A person sees all of it and approves each call, whatever the session or its agent allows. It runs in
 the server, since no sandbox can write to the folder. The server's owner saves for all keys, every
-other key for itself (skills/catalog.py). A skill that is there is replaced only where the call says
+other key for itself (catalog.py). A skill that is there is replaced only where the call says
 so, and keeps what is not named.
 """
 
@@ -20,13 +20,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from ..lib.hidden_characters import HIDDEN, first_hidden
-from ..skills.catalog import MAX_SKILLS, SkillCatalog
-from ..skills.folder import FILE, MAX_BYTES, MAX_DESCRIPTION, STANDARD_NAME, SkillError, skill_text
-from .base import Emit, Invocation, Tool, failure
-from .decorators import Context, ToolError, tool
-from .runner import Outcome
-from .skill_library import SkillLibrary
+from ...lib.agent_skills.folder import (
+    FILE,
+    MAX_BYTES,
+    MAX_DESCRIPTION,
+    STANDARD_NAME,
+    SkillError,
+    skill_text,
+)
+from ...lib.hidden_characters import HIDDEN, first_hidden
+from ...tools.base import Emit, Invocation, Tool, failure
+from ...tools.decorators import Context, ToolError, tool
+from ...tools.runner import Outcome
+from .catalog import MAX_SKILLS, SkillCatalog
+from .library import SkillLibrary
 
 MAX_NAME = 64  # characters
 MOST_FILES = 20  # beside SKILL.md

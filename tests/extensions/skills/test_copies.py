@@ -8,9 +8,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server.skills import copies as keeping
-from server.skills.copies import SkillCopies
-from server.skills.folder import SkillError, content_hash
+from server.extensions.skills import copies as keeping
+from server.extensions.skills.copies import SkillCopies
+from server.lib.agent_skills.folder import SkillError, content_hash
 
 
 class Copies(unittest.TestCase):

@@ -9,8 +9,10 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from ...agent.test_run_skills import Case, Script, Server, call, results
-from .made import toolbox_of
+from server.extensions.mcp.parts import McpParts
+from server.extensions.skills.parts import SkillParts
+
+from ..skills.test_run import Case, Script, Server, call, results
 
 SCRIPT = str(Path(__file__).parents[2] / "tools" / "mcp_skills.py")
 URI = "skill://billing/refunds/SKILL.md"
@@ -24,7 +26,7 @@ LOAD = [call("skill", name=NAME)]
 
 
 class WithServers(Server):
-    make_toolbox = staticmethod(toolbox_of)
+    kinds = (McpParts, SkillParts)
 
 
 class Skills(Case):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.skills.front_matter import FrontMatterError, read_front_matter
+from server.lib.agent_skills.front_matter import FrontMatterError, read_front_matter
 
 
 def fields(*lines: str) -> dict[str, Any]:

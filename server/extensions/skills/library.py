@@ -1,7 +1,7 @@
 """The skills that a session may use: the owner's, and those of the trusted folder that it works on.
 
 What is in the folder is read by the workspace process (workspace/guidance.py), all else by the
-server (skills/catalog.py). Those of other servers stay there (skills/remote.py).
+server (catalog.py). Those of other servers stay there (tools/remote_skills.py).
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from ..config import Config
-from ..errors import Problem
-from ..json_types import Json, Session, UsedSkill
-from ..session.skills import PLACE, used_skills
-from ..skills.catalog import Skill, SkillCatalog
-from ..skills.folder import MAX_REFERENCE, SkillError, files_of, read_file, skill_text
-from ..skills.remote import SOURCE, RemoteSkill, RemoteSkills
-from ..telemetry import log
-from ..workspace.errors import WorkspaceError
-from ..workspace.host import Workspace, Workspaces
-from .runner import ToolRunner
+from ...errors import Problem
+from ...json_types import Json, Session, UsedSkill
+from ...lib.agent_skills.folder import MAX_REFERENCE, SkillError, files_of, read_file, skill_text
+from ...lib.sandbox.policy import SKILLS, Mount
+from ...lib.sandbox.process import Job
+from ...session.skills import PLACE, WORKSPACE, used_skills
+from ...telemetry import log
+from ...tools.remote_skills import SOURCE, RemoteSkill, RemoteSkills
+from ...tools.toolbox import Toolbox
+from ...workspace.errors import WorkspaceError
+from ...workspace.interface import Workspace
+from .catalog import Skill, SkillCatalog
+from .copies import SKILL_FILES, SkillCopies
 
 logger = log.get("skills")
 
-WORKSPACE = "workspace"  # the source of a skill of the session's folder
+NO_OTHERS: RemoteSkills[Any] = RemoteSkills()
 NO_GUIDANCE: Json = {"instructions": None, "skills": []}
 
 
@@ -56,22 +59,36 @@ class LoadedSkill:
 class SkillLibrary:
     """The skills of one server, for its sessions.
 
-    `owners`: keys that use the owner's own. `remote`: those of other servers.
+    `settings`: server.skills. `owners`: keys that use the owner's own.
     """
 
     def __init__(
-        self,
-        config: Config,
-        owners: Collection[str],
-        runner: ToolRunner,
-        workspaces: Workspaces,
+        self, settings: Mapping[str, Any], home: Path, owners: Collection[str], toolbox: Toolbox
     ) -> None:
-        settings = config.server["skills"]
-        self.remote: RemoteSkills[Any] = RemoteSkills()
-        self.catalog = SkillCatalog(config.home, settings["folders"], owners)
-        self.copies = runner.skill_copies
-        self._runner, self._workspaces = runner, workspaces
+        self.catalog = SkillCatalog(home, settings["folders"], owners)
+        self.copies = SkillCopies(home.resolve() / SKILL_FILES)
+        self._toolbox = toolbox
         self.list_tokens = int(settings["list_tokens"])
+
+    @property
+    def remote(self) -> RemoteSkills[Any]:
+        """Return the skills of other servers."""
+        offers = (source.skills for source in self._toolbox.sources if source.skills is not None)
+        return next(offers, NO_OTHERS)
+
+    def mounts(self, job: Job) -> tuple[Mount, ...]:
+        """Return the files of the session's skills, for a call that may run them.
+
+        In tier A they are one folder, elsewhere each is at its own path. Raises OSError.
+        """
+        paths = {} if job.stateful else self.copies.paths(job.owner, job.skills)
+        if self._tier == "A" and (folder := self.copies.together(paths)) is not None:
+            paths = {"": folder}
+        return tuple(Mount(f"{SKILLS}/{n}".rstrip("/"), str(p), False) for n, p in paths.items())
+
+    @property
+    def _tier(self) -> str:
+        return str(self._toolbox.proof["tier"])
 
     def info(self, owner: str = "") -> list[Json]:
         """Return the owner's skills for `/info`: `[{name, description, source, hidden?, …}]`."""
@@ -162,7 +179,7 @@ class SkillLibrary:
         path = self.copies.paths(owner, [(name, content)]).get(name)
         if path is None:
             return ""
-        return f"{PLACE}/{name}" if self._runner.tier == "A" else str(path)
+        return f"{PLACE}/{name}" if self._tier == "A" else str(path)
 
     async def hash_of(self, session: Session, owner: str, found: FoundSkill) -> str:
         """Return the hash of a skill's files as they are now. Raises SkillError."""
@@ -222,11 +239,11 @@ class SkillLibrary:
 
     def _workspace(self, session: Session, owner: str) -> Workspace | None:
         """Return the workspace of a session in a trusted folder, None for all others."""
-        name = session.get("workspace", {}).get("folder")
-        if not name or self._workspaces.withheld:
+        name, workspaces = session.get("workspace", {}).get("folder"), self._toolbox.workspaces
+        if not name or workspaces.withheld:
             return None
         try:
-            workspace = self._workspaces.get(owner, session["id"], name)
+            workspace = workspaces.get(owner, session["id"], name)
         except Problem:
             return None
         folder = workspace.place.folder
@@ -245,12 +262,3 @@ def texts_of(session: Session, server: str) -> Iterator[str]:
         if used.get("source") == SOURCE and name.startswith(f"{server}:"):
             yield used["text"]
             yield from (each.get("text", "") for each in (used.get("files") or {}).values())
-
-
-def kept_hashes(session: Session) -> list[tuple[str, str]]:
-    """Return (name, hash) of the used skills whose files are not in the session's folder."""
-    return [
-        (name, entry.get("hash", ""))
-        for name, entry in used_skills(session).items()
-        if entry.get("source") != WORKSPACE and isinstance(entry.get("hash"), str)
-    ]

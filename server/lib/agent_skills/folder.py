@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..lib.hidden_characters import count_hidden
-from ..lib.runtime.descriptors import open_fd
+from ..hidden_characters import count_hidden
+from ..runtime.descriptors import open_fd
 from .front_matter import FrontMatter, FrontMatterError, Value, read_front_matter
 
 FILE = "SKILL.md"

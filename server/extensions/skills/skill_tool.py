@@ -11,25 +11,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from ..json_types import Session, UsedSkill
-from ..session import events
-from ..session.guidance import skills_of
-from ..session.skills import (
+from ...json_types import Session, UsedSkill
+from ...lib.agent_skills.folder import FILE, SkillError, skill_text
+from ...lib.agent_skills.front_matter import FrontMatterError, read_front_matter
+from ...session import events
+from ...session.guidance import skills_of
+from ...session.skills import (
     TOOL,
+    WORKSPACE,
     offered_names,
     record_used,
     switched_off,
     used_skills,
     with_file,
 )
-from ..skills.folder import FILE, SkillError, skill_text
-from ..skills.front_matter import FrontMatterError, read_front_matter
-from ..skills.remote import SOURCE
-from .base import Emit, Invocation, Tool, failure
-from .decorators import Context, tool
-from .result import shorten_text
-from .runner import Outcome
-from .skill_library import WORKSPACE, FoundSkill, SkillLibrary
+from ...tools.base import Emit, Invocation, Tool, failure
+from ...tools.decorators import Context, tool
+from ...tools.remote_skills import SOURCE
+from ...tools.result import shorten_text
+from ...tools.runner import Outcome
+from .library import FoundSkill, SkillLibrary
 from .skill_save import SkillSaveTool, skill_save
 
 MOST_NAMED = 4_000  # characters of the names of files in a result

@@ -1,0 +1,1 @@
+"""Agent Skills and AGENTS.md (docs/reference/extension-skills.md)."""

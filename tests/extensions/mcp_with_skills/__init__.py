@@ -1,0 +1,1 @@
+"""Tests of skills that MCP servers offer: they go with either extension."""
