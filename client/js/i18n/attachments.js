@@ -1,7 +1,7 @@
 // Texts of files beside a message; they come with the scripts that need them.
 
-yaa.define('i18n/attachments', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/attachments', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'attach.label': 'Attached files',
     'attach.remove': 'Remove {name}',
     'attach.removed': 'Removed {name}.',
@@ -17,8 +17,8 @@ yaa.define('i18n/attachments', ['ui/i18n'], ({ extend }) => {
     'attach.enlarge': 'Show larger',
     'attach.bytes': '{n} B',
     'attach.kilobytes': '{n} KB',
-  }
-  const zh = {
+  },
+  zh: {
     'attach.label': '附件',
     'attach.remove': '移除 {name}',
     'attach.removed': '已移除 {name}。',
@@ -34,7 +34,5 @@ yaa.define('i18n/attachments', ['ui/i18n'], ({ extend }) => {
     'attach.enlarge': '放大显示',
     'attach.bytes': '{n} B',
     'attach.kilobytes': '{n} KB',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

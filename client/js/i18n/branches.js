@@ -1,7 +1,7 @@
 // Texts of branches and editing; they come with the scripts that need them.
 
-yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'branch.busy': 'A run is writing this session. Stop it, or wait until it ends.',
     'branch.files': 'Going on from here puts the files back as they were at this point; later states stay in the other branch.',
     'branch.editResult': 'Edit result',
@@ -41,8 +41,8 @@ yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
     'paths.favourite': 'Mark as favourite',
     'paths.delete': 'Delete this branch and what hangs on it',
     'paths.none': 'This session has no branches yet. Edit a message, or ask for another answer, and the old path is kept here.',
-  }
-  const zh = {
+  },
+  zh: {
     'branch.busy': '会话正在运行。请先停止，或等它结束。',
     'branch.files': '从这里继续时，文件会恢复到当时的状态；之后的状态保留在另一个分支。',
     'branch.editResult': '修改结果',
@@ -82,7 +82,5 @@ yaa.define('i18n/branches', ['ui/i18n'], ({ extend }) => {
     'paths.favourite': '标为收藏',
     'paths.delete': '删除这个分支及其后续分支',
     'paths.none': '这个会话还没有分支。修改一条消息或重新生成回答，原来的内容就会保留在这里。',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of the cards of calls; they come with the first of them.
 
-yaa.define('i18n/calls', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/calls', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'tool.noArguments': 'No arguments',
     'tool.attempt': 'attempt {n}',
     'tool.state.writing': 'writing the call …',
@@ -46,8 +46,8 @@ yaa.define('i18n/calls', ['ui/i18n'], ({ extend }) => {
     'ask.looks': 'Allow looking and edits here',
     'ask.copy_runs': 'Allow all commands here',
     'tool.stopped': 'stopped after {time}{n, plural, =0 {} one {, # line} other {, # lines}}',
-  }
-  const zh = {
+  },
+  zh: {
     'tool.noArguments': '没有参数',
     'tool.attempt': '第 {n} 次尝试',
     'tool.state.writing': '正在写调用…',
@@ -92,7 +92,5 @@ yaa.define('i18n/calls', ['ui/i18n'], ({ extend }) => {
     'ask.looks': '此处的查看和编辑全部允许',
     'ask.copy_runs': '此处的命令全部允许',
     'tool.stopped': '{time} 后停止{n, plural, =0 {} other {，# 行}}',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

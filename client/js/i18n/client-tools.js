@@ -1,7 +1,7 @@
 // Texts of the tools of this page; they come with the scripts that need them.
 
-yaa.define('i18n/client-tools', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/client-tools', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'page.title': '{tool} wants to run in this page',
     'page.running': 'It is running.',
     'page.waiting': 'It waits for you.',
@@ -21,8 +21,8 @@ yaa.define('i18n/client-tools', ['ui/i18n'], ({ extend }) => {
     'page.clipboard_write': 'Put text on your clipboard',
     'page.pick_file': 'Ask you for a file and read it',
     'page.run_javascript': 'Run JavaScript in a sandbox without network',
-  }
-  const zh = {
+  },
+  zh: {
     'page.title': '{tool} 想在此页面中运行',
     'page.running': '正在运行。',
     'page.waiting': '正在等待你。',
@@ -42,7 +42,5 @@ yaa.define('i18n/client-tools', ['ui/i18n'], ({ extend }) => {
     'page.clipboard_write': '将文本放入你的剪贴板',
     'page.pick_file': '请你选择一个文件并读取',
     'page.run_javascript': '在没有网络的沙箱中运行 JavaScript',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

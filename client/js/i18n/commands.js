@@ -1,7 +1,7 @@
 // Texts of commands, exporting, prompts; they come with the table of commands.
 
-yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'settings.model': 'Model',
     'settings.tools': 'Tools',
     'settings.limits': 'Limits',
@@ -161,8 +161,8 @@ yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => {
     'attach.title': 'Attach files …',
     'slash.label': 'Commands and prompts',
     'slash.count': '{n, plural, one {# suggestion} other {# suggestions}}',
-  }
-  const zh = {
+  },
+  zh: {
     'settings.model': '模型',
     'settings.tools': '工具',
     'settings.limits': '限制',
@@ -322,7 +322,5 @@ yaa.define('i18n/commands', ['ui/i18n'], ({ extend }) => {
     'attach.title': '添加附件…',
     'slash.label': '命令与提示词',
     'slash.count': '{n} 条建议',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

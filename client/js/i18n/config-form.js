@@ -1,8 +1,8 @@
 // Texts of the form for every setting of a session. Titles of keys come from the server, in English; other languages
 // have theirs in i18n/config-keys.
 
-yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'config.lead': 'Every setting of a session. What you change is kept at once; what is empty is as the server has it.',
     'config.scope': 'Change it for',
     'config.session': 'This session',
@@ -68,8 +68,8 @@ yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => {
     'config.languageHint': 'In words, such as 中文 or French. Empty: the model answers in the language you write in, or as the server’s owner has it.',
     'config.autoTitle': 'Let the model name sessions',
     'config.autoTitleHint': 'One more short call of the model for each new session. Off: the first words are the title. The demo never does it.',
-  }
-  const zh = {
+  },
+  zh: {
     'config.lead': '会话的所有设置。更改立即保存；留空则按服务器的设置。',
     'config.scope': '更改应用于',
     'config.session': '此会话',
@@ -135,7 +135,5 @@ yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => {
     'config.languageHint': '用文字填写，例如 中文 或 French。留空：模型用你书写的语言回答，或按服务器所有者的设置。',
     'config.autoTitle': '让模型给会话命名',
     'config.autoTitleHint': '每个新会话多一次简短的模型调用。关闭：以开头的话为标题。演示从不这样做。',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

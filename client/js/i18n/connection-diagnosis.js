@@ -1,7 +1,7 @@
 // Texts of failures that only io/connection-diagnosis finds; they come with it.
 
-yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'io.aborted': 'Stopped.',
     'io.network': 'The server cannot be reached. Check the connection, then try again.',
     'io.timeout': 'The server did not answer in time. Try again in a moment.',
@@ -32,8 +32,8 @@ yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => {
     'fail.cors': 'It answers, but not to this page. Add this page’s origin to server.cors_origins, or open the client from the server itself.',
     'fail.permission': 'A page from the internet reaches your own network only if you allow it. Look for the question at the address bar, or open the client from the server or from disk.',
     'fail.mixed': 'This page came over https and the server listens on http. Open the client from the server itself, or from disk.',
-  }
-  const zh = {
+  },
+  zh: {
     'io.aborted': '已停止。',
     'io.network': '无法连接服务器。请检查网络连接，然后重试。',
     'io.timeout': '服务器没有及时回应。请稍后重试。',
@@ -64,7 +64,5 @@ yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => {
     'fail.cors': '它有回应，但不回应本页。请把本页的来源加入 server.cors_origins，或直接从服务器打开客户端。',
     'fail.permission': '来自互联网的页面要经过你的许可才能访问你的网络。请看地址栏旁的提问，或从服务器或磁盘打开客户端。',
     'fail.mixed': '本页通过 https 打开，而服务器使用 http。请从服务器或磁盘打开客户端。',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

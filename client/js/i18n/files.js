@@ -1,7 +1,7 @@
 // Texts of the files of a session, in both languages.
 
-yaa.define('i18n/files', ['ui/i18n'], (texts) => {
-  const en = {
+yaa.define('i18n/files', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'files.title': 'Files',
     'files.open': 'Files of this session',
     'files.changed': '{n, plural, one {Files: # changed} other {Files: # changed}}',
@@ -209,8 +209,8 @@ yaa.define('i18n/files', ['ui/i18n'], (texts) => {
     'export.zip': 'ZIP file',
     'export.zipHint': 'The session and its files, for another server.',
     'export.filesLeft': '{n, plural, one {# content} other {# contents}} ({size}) are not in this browser, and not in the export.',
-  }
-  const zh = {
+  },
+  zh: {
     'files.title': '文件',
     'files.open': '本会话的文件',
     'files.changed': '文件：改动 {n} 个',
@@ -418,7 +418,5 @@ yaa.define('i18n/files', ['ui/i18n'], (texts) => {
     'export.zip': 'ZIP 文件',
     'export.zipHint': '会话及其文件，可用于其他服务器。',
     'export.filesLeft': '有 {n} 份内容（{size}）不在此浏览器中，不会导出。',
-  }
-  texts.extend({ en, zh })
-  return texts
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of small parts that come after the page.
 
-yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'queue.edit': 'Edit the waiting message',
     'queue.remove': 'Take it out',
     'queue.removed': 'Taken out.',
@@ -28,8 +28,8 @@ yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
     'wait.model': 'The model has said nothing for {waited}. Try {attempt} of {of}.',
     'wait.interval': 'The next call of the model is in {left}, as this session’s pause between calls says.',
     'wait.place': 'Waiting for its turn for {waited}: others are at work.',
-  }
-  const zh = {
+  },
+  zh: {
     'queue.edit': '修改等待发送的消息',
     'queue.remove': '移出队列',
     'queue.removed': '已移出队列。',
@@ -56,7 +56,5 @@ yaa.define('i18n/late-parts', ['ui/i18n'], ({ extend }) => {
     'wait.model': '模型已有 {waited} 没有回应。这是第 {attempt} 次尝试，共 {of} 次。',
     'wait.interval': '按本会话设置的调用间隔，{left}后再次调用模型。',
     'wait.place': '正在排队，已等待 {waited}：其他人正在使用。',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

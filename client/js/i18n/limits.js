@@ -1,7 +1,7 @@
 // Texts of limits and rules; they come with the scripts that need them.
 
-yaa.define('i18n/limits', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/limits', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'rule.make': 'Make a rule …',
     'rule.always': 'Always allow {tool}',
     'rule.never': 'Never allow {tool}',
@@ -42,8 +42,8 @@ yaa.define('i18n/limits', ['ui/i18n'], ({ extend }) => {
     'limits.forget': 'Forget this rule',
     'limits.decided.allow': 'allowed',
     'limits.decided.deny': 'denied',
-  }
-  const zh = {
+  },
+  zh: {
     'rule.make': '建立规则…',
     'rule.always': '始终允许 {tool}',
     'rule.never': '始终禁止 {tool}',
@@ -84,7 +84,5 @@ yaa.define('i18n/limits', ['ui/i18n'], ({ extend }) => {
     'limits.forget': '删除这条规则',
     'limits.decided.allow': '允许',
     'limits.decided.deny': '拒绝',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Titles of alerts and names of notes in answers, in both languages.
 
-yaa.define('i18n/markup', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/markup', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'alert.note': 'Note',
     'alert.tip': 'Tip',
     'alert.important': 'Important',
@@ -15,8 +15,8 @@ yaa.define('i18n/markup', ['ui/i18n'], ({ extend }) => {
     'image.why': 'Not loaded by itself: its address can tell {host} what is said here.',
     'link.file': 'Open this file',
     'link.noFiles': 'The files are not at hand: the server does not answer, or has none.',
-  }
-  const zh = {
+  },
+  zh: {
     'alert.note': '注意',
     'alert.tip': '提示',
     'alert.important': '重要',
@@ -30,7 +30,5 @@ yaa.define('i18n/markup', ['ui/i18n'], ({ extend }) => {
     'image.why': '不会自动加载：图片地址可能向 {host} 泄露这里的内容。',
     'link.file': '打开此文件',
     'link.noFiles': '暂时无法打开文件：服务器没有应答，或不提供文件。',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of questions and of the fields that answer them; they come with the scripts that need them.
 
-yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'typed.label': 'What your words answer',
     'typed.one': 'Answering:',
     'typed.which': 'Answering {i} of {n}:',
@@ -92,8 +92,8 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'signIn.why.unregistered': 'This server is not registered there. Its owner has to register it.',
     'signIn.why.begin_again': 'The sign-in is no longer valid. Begin again.',
     'signIn.why.misconfigured': 'The settings of this server do not allow the sign-in.',
-  }
-  const zh = {
+  },
+  zh: {
     'typed.label': '你的文字在回答什么',
     'typed.one': '正在回答：',
     'typed.which': '正在回答（第 {i} 个，共 {n} 个）：',
@@ -184,6 +184,5 @@ yaa.define('i18n/questions', ['ui/i18n'], ({ extend }) => {
     'signIn.why.unregistered': '此服务器没有在那里注册，需由其所有者注册。',
     'signIn.why.begin_again': '这次登录已失效，请重新开始。',
     'signIn.why.misconfigured': '此服务器的设置不允许登录。',
-  }
-  extend({ en, zh })
-})
+  },
+}))

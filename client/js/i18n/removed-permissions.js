@@ -1,7 +1,7 @@
 // Texts of what sessions from elsewhere wanted to allow.
 
-yaa.define('i18n/removed-permissions', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/removed-permissions', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'foreign.title': 'What {n, plural, one {this session} other {these sessions}} wanted to allow',
     'foreign.lead': '{n, plural, one {It comes} other {They come}} from elsewhere, so this was left out. Tick what you want to take over.',
     'foreign.open': 'What it wanted to allow: {n}',
@@ -34,8 +34,8 @@ yaa.define('i18n/removed-permissions', ['ui/i18n'], ({ extend }) => {
     'foreign.answer': 'Give an answer in your place: {tool}',
     'foreign.call': 'Count a call as allowed: {tool}',
     'foreign.unknown': 'Something that this page does not know: {path}',
-  }
-  const zh = {
+  },
+  zh: {
     'foreign.title': '{n, plural, =1 {这个会话} other {这些会话}}原本想要的许可',
     'foreign.lead': '{n, plural, =1 {它} other {它们}}来自别处，所以以下内容没有带进来。勾选你想要保留的。',
     'foreign.open': '它原本想要的许可：{n} 项',
@@ -68,7 +68,5 @@ yaa.define('i18n/removed-permissions', ['ui/i18n'], ({ extend }) => {
     'foreign.answer': '替你作出回答：{tool}',
     'foreign.call': '把调用算作已允许：{tool}',
     'foreign.unknown': '本页面不认识的内容：{path}',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of the owner’s settings of the server, in both languages.
 
-yaa.define('i18n/server', ['ui/i18n'], (texts) => {
-  const en = {
+yaa.define('i18n/server', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'host.again': 'Try again',
     'host.reading': 'Asking the server …',
     'host.gone': 'The server does not answer. What you typed is still here. {detail}',
@@ -195,8 +195,8 @@ yaa.define('i18n/server', ['ui/i18n'], (texts) => {
     'host.runs.tokens': 'Tokens',
     'host.runs.cost': 'Cost',
     'host.runs.time': 'Took',
-  }
-  const zh = {
+  },
+  zh: {
     'host.again': '重试',
     'host.reading': '正在询问服务器…',
     'host.gone': '服务器没有应答。你输入的内容还在。{detail}',
@@ -390,7 +390,5 @@ yaa.define('i18n/server', ['ui/i18n'], (texts) => {
     'host.runs.tokens': '词元',
     'host.runs.cost': '费用',
     'host.runs.time': '用时',
-  }
-  texts.extend({ en, zh })
-  return texts
-})
+  },
+}))

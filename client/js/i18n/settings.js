@@ -1,7 +1,7 @@
 // Texts of the settings; they come with the dialog.
 
-yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'link.copy': 'Copy',
     'link.spent': 'Used since {since}: {runs, plural, one {# run} other {# runs}} · {tokens} tokens',
     'server.version': 'version {version}',
@@ -74,8 +74,8 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.hueOlive': 'Olive',
     'settings.hueGreen': 'Green',
     'settings.keysSheet': 'Show all keys',
-  }
-  const zh = {
+  },
+  zh: {
     'link.copy': '复制',
     'link.spent': '自 {since} 起已用：{runs} 次运行 · {tokens} 词元',
     'server.version': '版本 {version}',
@@ -144,7 +144,5 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => {
     'settings.hueOlive': '橄榄色',
     'settings.hueGreen': '绿色',
     'settings.keysSheet': '查看全部快捷键',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

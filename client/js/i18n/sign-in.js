@@ -1,7 +1,7 @@
 // Texts of links that sign a browser in.
 
-yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'link.in': 'Signed in with the key from the link.',
     'link.still': 'You stay signed in with the key that is kept here.',
     'link.used': 'The link was used already, or is older than 10 minutes. For a new one run “{command} link” where the server runs.',
@@ -15,8 +15,8 @@ yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => {
     'link.keep': 'Keep my key',
     'link.refuse': 'Don’t sign in',
     'link.use': 'Use the link’s key',
-  }
-  const zh = {
+  },
+  zh: {
     'link.in': '已用链接里的密钥登录。',
     'link.still': '你仍以保存在这里的密钥登录。',
     'link.used': '该链接已被使用，或已超过 10 分钟。要得到新的链接，请在运行服务器的地方执行“{command} link”。',
@@ -30,7 +30,5 @@ yaa.define('i18n/sign-in', ['ui/i18n'], ({ extend }) => {
     'link.keep': '保留我的密钥',
     'link.refuse': '不登录',
     'link.use': '使用链接的密钥',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

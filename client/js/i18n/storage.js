@@ -1,7 +1,7 @@
 // Texts of keeping sessions, keys and servers; they come with the scripts that need them.
 
-yaa.define('i18n/storage', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/storage', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'storage.title': 'Storage',
     'storage.here': 'Sessions are kept in this browser: {n, plural, one {# session} other {# sessions}}{used}.',
     'storage.used': ', {used} of {quota}',
@@ -102,8 +102,8 @@ yaa.define('i18n/storage', ['ui/i18n'], ({ extend }) => {
     'diff.limit': 'Lower limit {name}: {there} instead of {here}.',
     'diff.sandbox': 'Tools run in another sandbox: {there} instead of {here}.',
     'diff.version': 'Another version: {there} instead of {here}.',
-  }
-  const zh = {
+  },
+  zh: {
     'storage.title': '存储',
     'storage.here': '会话保存在此浏览器中：共 {n} 个{used}。',
     'storage.used': '，已用 {used} / {quota}',
@@ -204,7 +204,5 @@ yaa.define('i18n/storage', ['ui/i18n'], ({ extend }) => {
     'diff.limit': '限制 {name} 更低：{there}（此处为 {here}）。',
     'diff.sandbox': '工具运行在不同的沙箱中：{there}（此处为 {here}）。',
     'diff.version': '版本不同：{there}（此处为 {here}）。',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

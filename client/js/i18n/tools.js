@@ -1,7 +1,7 @@
 // Texts of the pictures of tool calls, in both languages; loaded with them.
 
-yaa.define('i18n/tools', ['ui/i18n'], (texts) => {
-  const en = {
+yaa.define('i18n/tools', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'tool.arguments': 'Arguments',
     'tool.editedArguments': 'Arguments (edited by you)',
     'tool.output': 'Output',
@@ -84,8 +84,8 @@ yaa.define('i18n/tools', ['ui/i18n'], (texts) => {
     'unit.bytes': '{n} B',
     'unit.kb': '{n} KB',
     'unit.mb': '{n} MB',
-  }
-  const zh = {
+  },
+  zh: {
     'tool.arguments': '参数',
     'tool.editedArguments': '参数（你修改过）',
     'tool.output': '输出',
@@ -168,7 +168,5 @@ yaa.define('i18n/tools', ['ui/i18n'], (texts) => {
     'unit.bytes': '{n} B',
     'unit.kb': '{n} KB',
     'unit.mb': '{n} MB',
-  }
-  texts.extend({ en, zh })
-  return texts
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of groups of calls and of the plan over the message field.
 
-yaa.define('i18n/work', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('i18n/work', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'work.and': ', ',
     'work.read': 'read {n, plural, one {# file} other {# files}}',
     'work.listed': 'listed {n, plural, one {# folder} other {# folders}}',
@@ -33,8 +33,8 @@ yaa.define('i18n/work', ['ui/i18n'], ({ extend }) => {
     'plan.completed': 'done',
     'plan.failed': 'failed',
     'plan.cancelled': 'cancelled',
-  }
-  const zh = {
+  },
+  zh: {
     'work.and': '，',
     'work.read': '读取 {n} 个文件',
     'work.listed': '列出 {n} 个文件夹',
@@ -66,7 +66,5 @@ yaa.define('i18n/work', ['ui/i18n'], ({ extend }) => {
     'plan.completed': '已完成',
     'plan.failed': '失败',
     'plan.cancelled': '已取消',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

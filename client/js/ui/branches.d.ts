@@ -2,14 +2,12 @@
 
 declare global {
   interface Modules {
-    'i18n/branches': { en: Record<string, string>; zh: Record<string, string> }
     'ui/message-actions': {
       actionBar(actions: import('./types').Actions, words: (message: Message) => string): import('./types').View
       isMarked(shown: any): boolean
       callEdits(actions: import('./types').Actions, looks: () => import('./types').MenuEntry[]): import('./types').View
       setAsideView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
     }
-    'i18n/limits': { en: Record<string, string>; zh: Record<string, string> }
     'ui/limits': {
       limitActions(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any>
       setLimits(session: Session, own: Record<string, number>): boolean

@@ -41,7 +41,8 @@ yaa.define('ui/i18n', ['core/message-format', 'i18n/en'], ({ format }, en) => {
 
   /** Texts of a part that comes later, in every language. @param {Record<string, Record<string, string>>} more */
   function extend(more) {
-    for (const [name, texts] of Object.entries(more)) Object.assign(LANGUAGES[name] ?? {}, texts)
+    for (const [name, added] of Object.entries(more)) Object.assign(LANGUAGES[name] ?? {}, added)
+    return texts
   }
 
   /** @param {number} n */
@@ -70,5 +71,6 @@ yaa.define('ui/i18n', ['core/message-format', 'i18n/en'], ({ format }, en) => {
     return n
   }
 
-  return { t, use, extend, count, duration, moment, words, language: () => language }
+  const texts = { t, use, extend, count, duration, moment, words, language: () => language }
+  return texts
 })

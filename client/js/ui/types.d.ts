@@ -295,7 +295,7 @@ declare global {
     'ui/i18n': {
       t(key: string, values?: Record<string, any>): string
       use(wanted: string): Promise<Error | null>
-      extend(more: Record<string, Record<string, string>>): void
+      extend(more: Record<string, Record<string, string>>): Modules['ui/i18n']
       count(n: number): string
       duration(ms: number): string
       moment(ms: number): string

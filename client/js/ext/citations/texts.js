@@ -1,7 +1,7 @@
 // Texts of citations; they come with the scripts that need them.
 
-yaa.define('ext/citations/texts', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('ext/citations/texts', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'cite.label': 'Source {id}: {title}',
     'cite.panel': 'Source {id}',
     'cite.read': 'What the model read',
@@ -10,8 +10,8 @@ yaa.define('ext/citations/texts', ['ui/i18n'], ({ extend }) => {
     'cite.document': 'A document',
     'cite.page': 'page {page}',
     'cite.close': 'Close',
-  }
-  const zh = {
+  },
+  zh: {
     'cite.label': '来源 {id}：{title}',
     'cite.panel': '来源 {id}',
     'cite.read': '模型读到的内容',
@@ -20,7 +20,5 @@ yaa.define('ext/citations/texts', ['ui/i18n'], ({ extend }) => {
     'cite.document': '文档',
     'cite.page': '第 {page} 页',
     'cite.close': '关闭',
-  }
-  extend({ en, zh })
-  return { en, zh }
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of resources and prompts of MCP servers.
 
-yaa.define('ext/mcp/texts', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('ext/mcp/texts', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'mcp.reading': 'Reading {name} …',
     'mcp.failed': '{name} could not be used: {why}',
     'mcp.large': '{name} is larger than {max} kB.',
@@ -13,8 +13,8 @@ yaa.define('ext/mcp/texts', ['ui/i18n'], ({ extend }) => {
     'mcp.of': 'Prompt of {server}',
     'mcp.user': 'User:',
     'mcp.assistant': 'Assistant:',
-  }
-  const zh = {
+  },
+  zh: {
     'mcp.reading': '正在读取 {name} …',
     'mcp.failed': '无法使用 {name}：{why}',
     'mcp.large': '{name} 超过 {max} kB。',
@@ -26,6 +26,5 @@ yaa.define('ext/mcp/texts', ['ui/i18n'], ({ extend }) => {
     'mcp.of': '{server} 的提示词',
     'mcp.user': '用户：',
     'mcp.assistant': '助手：',
-  }
-  extend({ en, zh })
-})
+  },
+}))

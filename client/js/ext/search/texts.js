@@ -1,7 +1,7 @@
 // Texts of finding, in both languages.
 
-yaa.define('ext/search/texts', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('ext/search/texts', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'search.count': '{n, plural, =0 {Nothing found} one {# session} other {# sessions}}',
     'search.more': 'Show {n} more',
     'search.branch': 'other branch',
@@ -11,8 +11,8 @@ yaa.define('ext/search/texts', ['ui/i18n'], ({ extend }) => {
     'find.close': 'Close',
     'find.found': '{n, plural, =0 {nothing found} one {# message} other {# messages}}',
     'find.at': '{n} of {of}',
-  }
-  const zh = {
+  },
+  zh: {
     'search.count': '{n, plural, =0 {没有找到} other {找到 # 个会话}}',
     'search.more': '再显示 {n} 个',
     'search.branch': '其他分支',
@@ -22,6 +22,5 @@ yaa.define('ext/search/texts', ['ui/i18n'], ({ extend }) => {
     'find.close': '关闭',
     'find.found': '{n, plural, =0 {没有找到} other {# 条消息}}',
     'find.at': '第 {n} 条，共 {of} 条',
-  }
-  extend({ en, zh })
-})
+  },
+}))

@@ -1,7 +1,7 @@
 // Texts of skills and of a folder's instructions, in both languages.
 
-yaa.define('ext/skills/texts', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('ext/skills/texts', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'skills.title': 'Skills and instructions',
     'skills.save': 'Save this session as a skill',
     'skills.ask': 'Save what we did in this session as a skill with the tool skill_save: a short name, when to use it, and instructions that hold for every such task, without what was particular to this one.',
@@ -37,8 +37,8 @@ yaa.define('ext/skills/texts', ['ui/i18n'], ({ extend }) => {
     'skills.failed': 'The skill cannot be shown: {detail}',
     'skills.back': 'Back',
     'skills.hash': 'SHA-256 {hash}',
-  }
-  const zh = {
+  },
+  zh: {
     'skills.title': '技能与说明',
     'skills.save': '把本会话存为技能',
     'skills.ask': '请用工具 skill_save 把本会话中的做法存为技能：简短的名称、何时使用，以及适用于每个同类任务的步骤，不含仅属本次的细节。',
@@ -74,7 +74,5 @@ yaa.define('ext/skills/texts', ['ui/i18n'], ({ extend }) => {
     'skills.failed': '无法显示该技能：{detail}',
     'skills.back': '返回',
     'skills.hash': 'SHA-256 {hash}',
-  }
-  extend({ en, zh })
-  return {}
-})
+  },
+}))

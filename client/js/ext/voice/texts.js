@@ -1,7 +1,7 @@
 // Texts of reading aloud and of dictation, in both languages.
 
-yaa.define('ext/voice/texts', ['ui/i18n'], ({ extend }) => {
-  const en = {
+yaa.define('ext/voice/texts', ['ui/i18n'], ({ extend }) => extend({
+  en: {
     'voice.read': 'Read aloud',
     'voice.readLast': 'Read an answer aloud, or stop',
     'voice.stopReading': 'Stop reading',
@@ -25,8 +25,8 @@ yaa.define('ext/voice/texts', ['ui/i18n'], ({ extend }) => {
     'voice.failed': 'What you said was not written down: {detail}',
     'voice.unreachable': 'the server cannot be reached.',
     'voice.again': 'Try again',
-  }
-  const zh = {
+  },
+  zh: {
     'voice.read': '朗读',
     'voice.readLast': '朗读回答，或停止',
     'voice.stopReading': '停止朗读',
@@ -50,6 +50,5 @@ yaa.define('ext/voice/texts', ['ui/i18n'], ({ extend }) => {
     'voice.failed': '你说的话没有转成文字：{detail}',
     'voice.unreachable': '无法连接服务器。',
     'voice.again': '重试',
-  }
-  extend({ en, zh })
-})
+  },
+}))

@@ -11,8 +11,6 @@ declare global {
       summaryOf(items: readonly any[]): { counts: [kind: string, n: number][]; failed: CallItem[]; denied: number; ms: number }
       hasFailed(result: any): boolean
     }
-    'i18n/work': { en: Record<string, string>; zh: Record<string, string> }
-    'i18n/calls': { en: Record<string, string>; zh: Record<string, string> }
     'css/work': {}
     'ui/work/groups': {
       fold(items: any[]): any[]
