@@ -23,7 +23,7 @@ yaa.define('main', [
   }
 
   /** Recorded runs are expendable. */
-  const makeRoom = () => yaa.load('event-log').then(() => yaa.use('io/event-log').clear())
+  const makeRoom = () => yaa.part('event-log').then((events) => events?.clear())
 
   return { main }
 })

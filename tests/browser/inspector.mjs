@@ -87,7 +87,7 @@ await main(async (walk, job) => {
       const { session } = app.current;
       const { used } = yaa.use("core/context").contextUsage(session, app.server.info());
       return [0.5, 0.75, 0.95].map((share) => {
-        const view = yaa.use("ui/inspector/context-gauge").gaugeView({ app }, () => {});
+        const view = yaa.use("ext/inspector/context-gauge").gaugeView({ app }, () => {});
         document.querySelector(".gauge-place").after(view.el);
         view.update({ whole: true, session: { ...session, config: { ...session.config, yaa: { ...session.config?.yaa, max_context: Math.round(used / share) } } } });
         const gauge = view.el.querySelector(".gauge");
@@ -233,9 +233,9 @@ await main(async (walk, job) => {
     await atRest(page);
     await page.evaluate(() => document.activeElement?.blur());
     await page.waitForFunction(async () => {
-      await globalThis.yaa.load("event-log");
+      await globalThis.yaa.part("event-log");
       const id = new URLSearchParams(location.hash.slice(1)).get("s");
-      return (await globalThis.yaa.use("io/event-log").load(id)).length >= 2;
+      return (await globalThis.yaa.use("ext/time/event-log").load(id)).length >= 2;
     });
     await key(page, "g", "t");
     await page.waitForFunction(() => Number(document.querySelector("#status").textContent.match(/(\d+) of them as they came/)?.[1]) > 20);
@@ -270,14 +270,14 @@ await main(async (walk, job) => {
 
   await walk.step("what deleted sessions leave behind is forgotten", async () => {
     await page.evaluate(async () => {
-      await globalThis.yaa.load("event-log");
-      await globalThis.yaa.use("io/event-log").save("ghost", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
+      await globalThis.yaa.part("event-log");
+      await globalThis.yaa.use("ext/time/event-log").save("ghost", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
     });
     await page.reload();
     await page.waitForSelector(".gauge:not([hidden])");
     await page.waitForFunction(async () => {
-      await globalThis.yaa.load("event-log");
-      return !(await globalThis.yaa.use("io/event-log").load("ghost")).length;
+      await globalThis.yaa.part("event-log");
+      return !(await globalThis.yaa.use("ext/time/event-log").load("ghost")).length;
     });
   });
 

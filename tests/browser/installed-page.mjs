@@ -182,7 +182,7 @@ await main(async (walk, job) => {
 /** Waits until nothing more of the page is loaded by itself. */
 async function settled(page) {
   await page.waitForSelector(COMPOSER, { visible: true });
-  await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/installed-page") && yaa.use("ui/storage-notices") && yaa.use("ui/inspector/launcher")) } catch { return false } });
+  await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/installed-page") && yaa.use("ui/storage-notices") && yaa.use("ext/inspector/launcher")) } catch { return false } });
 }
 
 /** How many files of a version came over the network at all, and how many before anybody could type; which were not compressed. */

@@ -40,7 +40,7 @@ await main(async (walk, job) => {
     await page.goto(id ? `${home}#s=${id}` : job.url);
     await at(page);
     await page.waitForSelector(COMPOSER, { visible: true });
-    await page.waitForFunction(() => { try { return yaa.use("ui/other-tabs") && yaa.use("ui/files/launcher") && yaa.use("ui/inspector/launcher") && yaa.use("ui/commands").context().app.server.info() } catch { return false } });
+    await page.waitForFunction(() => { try { return yaa.use("ui/other-tabs") && yaa.use("ui/files/launcher") && yaa.use("ext/inspector/launcher") && yaa.use("ui/commands").context().app.server.info() } catch { return false } });
   }
 
   async function upload(name) {

@@ -225,7 +225,7 @@ await main(async (walk, job) => {
     await page.evaluate(() => { globalThis.away = false; });
     // the events of a run that is over are on this device, for the time slider, and no more in memory
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.run.events.length === 0);
-    const kept = await page.evaluate(async () => (await yaa.use("io/event-log").load(yaa.use("ui/commands").context().app.current.session.id)).length);
+    const kept = await page.evaluate(async () => (await yaa.use("ext/time/event-log").load(yaa.use("ui/commands").context().app.current.session.id)).length);
     expect(kept, 1, "runs whose events are kept");
   });
 

@@ -6,8 +6,8 @@ const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 const { FakeIDB } = require('./fake-idb.js')
 
-const journal = use('io/event-log')
-const { unpack } = use('core/event-recording')
+const journal = use('ext/time/event-log')
+const { unpack } = use('ext/time/event-recording')
 
 globalThis.indexedDB = new FakeIDB()
 globalThis.IDBKeyRange = { bound: (lower, upper) => ({ lower, upper }) }

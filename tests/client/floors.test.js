@@ -46,6 +46,9 @@ test('each module is in the folder of its name, and needs what is on its floor o
 test('an extension, and its groups, are named by nobody else', () => {
   const html = fs.readFileSync(path.join(JS, '../index.html'), 'utf8')
   const groups = new Map([...html.matchAll(/<template data-group="([^"]+)".*?<\/template>/gs)].map(([body, group]) => [group, /src="js\/(ext\/[^/]+)/.exec(body)?.[1]]))
+  for (const [, group, also] of html.matchAll(/<template data-group="([^"]+)" data-with="([^"]+)"/g)) {
+    assert.deepStrictEqual(also.split(' ').filter((other) => groups.get(other) && groups.get(other) !== groups.get(group)), [], group)
+  }
   for (const { name, named, loaded } of modules()) {
     assert.deepStrictEqual(named.filter((other) => other.startsWith('ext/') && roomOf(other) !== roomOf(name)), [], name)
     assert.deepStrictEqual(loaded.filter((group) => groups.get(group) && groups.get(group) !== roomOf(name)), [], name)

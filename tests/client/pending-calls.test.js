@@ -23,13 +23,13 @@ function desk({ permission = 'default' } = {}) {
   }
   const setInterval = (callback) => (timers.set(timers.size + 1, callback), timers.size)
   const window = { setInterval, focus: () => {} }
-  const modules = { 'i18n/inspector': { t: (key, values = {}) => `${key} ${values.n ?? ''}`.trim() }, 'core/session': use('core/session') }
+  const modules = { 'ext/inspector/texts': { t: (key, values = {}) => `${key} ${values.n ?? ''}`.trim() }, 'core/session': use('core/session') }
   let made
   const context = vm.createContext({
     document, Notification, window, clearInterval: (id) => timers.delete(id),
     yaa: { define: (_, deps, factory) => { made = factory(...deps.map((name) => modules[name])) } },
   })
-  vm.runInContext(fs.readFileSync(path.join(JS, 'ui', 'inspector', 'pending-calls.js'), 'utf8'), context)
+  vm.runInContext(fs.readFileSync(path.join(JS, 'ext', 'inspector', 'pending-calls.js'), 'utf8'), context)
   const entries = new Map()
   const app = {
     current: { session: sessionOf('here') }, draw: () => {}, heads: [],

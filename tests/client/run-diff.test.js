@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { steps, compare } = use('core/run-diff')
+const { steps, compare } = use('ext/inspector/run-diff')
 
 let serial = 0
 const user = (content) => ({ id: `m${++serial}`, role: 'user', content })

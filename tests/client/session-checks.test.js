@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { checkSession } = use('core/session-checks')
+const { checkSession } = use('ext/inspector/session-checks')
 // put together here, so that no scanner of repositories takes the test for a leak
 const KEY = ['sk-', 'abcdefghijklmnopqrstuvwx'].join('')
 const call = (id, args = '{}') => ({ id, type: 'function', function: { name: 'shell', arguments: args } })

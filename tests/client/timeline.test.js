@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use, cpu } = require('./load-modules.js')
 
-const { timeline, axis } = use('core/timeline')
+const { timeline, axis } = use('ext/inspector/timeline')
 
 const call = (id, name = 'shell') => ({ id, type: 'function', function: { name, arguments: '{}' } })
 const user = (id, at) => ({ id, role: 'user', content: 'x', at })

@@ -269,7 +269,7 @@ yaa.define('ui/app', [
         marks: async (...about) => yaa.load('work').then(() => yaa.use('ui/work/call-marks').marksView(...about, server.info()), () => null),
         valueField: async (args) => yaa.load('branches').then(() => yaa.use('ui/editors').valueField(args, true)),
         picture: async (tool, args, of) => yaa.load('tools').then(() => yaa.use('ui/tools/card-body').previewOf(tool, args, app, of), () => null),
-        largest: async (...about) => yaa.load('gauge').then(() => yaa.use('ui/inspector/largest-messages').largestView(app, ...about), () => null),
+        largest: async (...about) => yaa.part('largest-messages').then((one) => one?.largestView(app, ...about), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'), changeKey: () => actions.openSettings('providers'),
         api: () => server.api(), others: () => openInterrupts(app.current.session).length > 0, costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
@@ -400,8 +400,8 @@ yaa.define('ui/app', [
     journal((events) => events.save(session.id, String(session.run?.id ?? ''), run.events).then(() => { run.events.length = 0 }))
   }
 
-  /** @param {(events: Modules['io/event-log']) => Promise<any>} work nobody waits for, and that may fail */
-  const journal = (work) => yaa.load('event-log').then(() => work(yaa.use('io/event-log'))).catch(console.warn)
+  /** @param {(events: any) => Promise<any>} work nobody waits for, and that may fail */
+  const journal = (work) => yaa.part('event-log').then((events) => events && work(events)).catch(console.warn)
 
   /** @param {Settings} settings */
   function look(settings) {

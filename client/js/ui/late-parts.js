@@ -13,7 +13,6 @@ yaa.define('ui/late-parts', [], () => {
     bring(() => yaa.load('work'), () => yaa.use('ui/work/launcher').start(context))
     bring(() => yaa.load('workspace'), () => yaa.use('ui/files/launcher').start(context))
     for (const { name, group } of yaa.parts('launcher')) bring(() => yaa.load(group), () => yaa.use(name).start(context))
-    bring(() => yaa.load('gauge'), () => yaa.use('ui/inspector/launcher').start(context))
     if (!standalone) bring(() => yaa.load('other-tabs'), () => yaa.use('ui/other-tabs').start(context))
     // what a key opens should be open before the keys that are meant for it
     bring(() => Promise.all(['calls', 'questions', 'branches', 'attachments', 'settings'].map((group) => yaa.load(group))), () => {

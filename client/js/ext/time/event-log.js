@@ -3,7 +3,7 @@
 //
 //   runs    [session, run] → {session, run, at, recording}
 
-yaa.define('io/event-log', ['core/event-recording', 'io/idb-transaction'], ({ pack }, { lazyDatabase }) => {
+yaa.define('ext/time/event-log', ['ext/time/event-recording', 'io/idb-transaction'], ({ pack }, { lazyDatabase }) => {
   /** Runs kept on this device. */
   const MOST_RUNS = 400
 

@@ -1,14 +1,14 @@
 // Two runs side by side: this one and a branch of it or another session. Steps that are the same are one line; where
 // they part, the words that differ are marked.
 
-yaa.define('ui/inspector/compare-runs', ['ui/dom', 'i18n/inspector', 'core/run-diff', 'core/branch-tree', 'core/diff', 'core/usage'], (
+yaa.define('ext/inspector/compare-runs', ['ui/dom', 'ext/inspector/texts', 'ext/inspector/run-diff', 'core/branch-tree', 'core/diff', 'core/usage'], (
   dom, texts, runDiff, tree, diff, usage,
 ) => {
   const { h, list, icon, text } = dom
   const { t, count, duration, language } = texts
   const MAX_TEXT = 3000
 
-  /** @param {import('../types').CommandContext} context @param {(id: string) => void} go */
+  /** @param {import('../../ui/types').CommandContext} context @param {(id: string) => void} go */
   function compareView({ app }, go) {
     const select = h('select.input', { 'aria-label': t('compare.with'), onchange: compare })
     const result = h('div')
@@ -19,7 +19,7 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'i18n/inspector', 'core/run-d
     let offered = ''
     let turn = 0
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update({ session }) {
       const choices = choicesFor(session)
       const { id, rev, status, messages } = session
@@ -60,7 +60,7 @@ yaa.define('ui/inspector/compare-runs', ['ui/dom', 'i18n/inspector', 'core/run-d
 
     /**
      * Each with what it was made from: what is the same stays, with what is open in it and the focus.
-     * @param {RunDiff} found @returns {[string, () => import('../types').View][]}
+     * @param {RunDiff} found @returns {[string, () => import('../../ui/types').View][]}
      */
     function partsOf(found) {
       const lead = () => still(found.first < 0 ? h('p.hint', null, t('compare.equal'))

@@ -1,14 +1,14 @@
 // The gauge under the composer: how full the model's window is, by what, and what the run may still use. Measured figures
 // and estimates look different.
 
-yaa.define('ui/inspector/context-gauge', ['ui/dom', 'i18n/inspector', 'core/context', 'core/usage'], (dom, texts, contexts, usage) => {
+yaa.define('ext/inspector/context-gauge', ['ui/dom', 'ext/inspector/texts', 'core/context', 'core/usage'], (dom, texts, contexts, usage) => {
   const { h, fill, text, attr, uid } = dom
   const { t, count, duration, language } = texts
   const PARTS = ['system', 'tools', 'history', 'results', 'summaries']
   /** Shares at which the bar warns. */
   const [FULL, NEARLY] = [0.9, 0.7]
 
-  /** @param {import('../types').CommandContext} context @param {() => void} inspect */
+  /** @param {import('../../ui/types').CommandContext} context @param {() => void} inspect */
   function gaugeView({ app }, inspect) {
     const id = uid('gauge')
     const segments = PARTS.map((part) => segment(part))
@@ -25,7 +25,7 @@ yaa.define('ui/inspector/context-gauge', ['ui/dom', 'i18n/inspector', 'core/cont
     let drawn = ''
     /** @type {any[] | null} what the last figures were made from */ let seen = null
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update(state) {
       const before = seen
       const { messages, rev, context, run } = state.session

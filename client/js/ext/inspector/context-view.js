@@ -1,13 +1,13 @@
 // The context view: how each message is sent to the model, with its tokens, as the session says. The exact request is known
 // to the server only.
 
-yaa.define('ui/inspector/context-view', [
-  'ui/dom', 'i18n/inspector', 'core/context', 'ui/message',
+yaa.define('ext/inspector/context-view', [
+  'ui/dom', 'ext/inspector/texts', 'core/context', 'ui/message',
 ], (dom, { t, count }, contexts, { plainText }) => {
   const { h, list, text, attr } = dom
   const MAX_WORDS = 120
 
-  /** @param {import('../types').CommandContext} context @param {(id: string) => void} go */
+  /** @param {import('../../ui/types').CommandContext} context @param {(id: string) => void} go */
   function contextView({ app }, go) {
     const lead = h('p.hint', null, t('lens.lead'))
     const sum = h('p.lens-sum')
@@ -16,7 +16,7 @@ yaa.define('ui/inspector/context-view', [
     let drawn = ''
     /** @type {Map<any, string>} the message that made each call */ let owners = new Map()
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update({ session }) {
       const all = contexts.messageViews(session)
       const gauge = contexts.contextUsage(session, app.server.info())

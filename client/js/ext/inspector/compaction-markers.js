@@ -1,7 +1,7 @@
 // A line in the thread where the model's view was compacted; opened, it lists the operations. Articles come and go in
 // chunks, so the lines are placed again when chunks change.
 
-yaa.define('ui/inspector/compaction-markers', ['ui/dom', 'i18n/inspector', 'core/context'], ({ h, icon }, { t, count, language }, contexts) => {
+yaa.define('ext/inspector/compaction-markers', ['ui/dom', 'ext/inspector/texts', 'core/context'], ({ h, icon }, { t, count, language }, contexts) => {
   /** @type {Session | null} */ let session = null
   /** @type {any} */ let feed = null
   /** Those that are as they were stay, and stay open. @type {Map<string, any>} */ let made = new Map()

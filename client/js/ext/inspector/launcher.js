@@ -1,10 +1,10 @@
 // Starts what stands beside the conversation: the gauge, compaction markers, the count of pending calls, and the commands
 // that open the inspector. Loaded once the page can be used.
 
-yaa.define('ui/inspector/launcher', [
-  'ui/dom', 'i18n/inspector', 'ui/commands', 'ui/popup', 'ui/inspector/context-gauge', 'ui/inspector/compaction-markers', 'ui/inspector/pending-calls', 'ui/inspector/notify-offer', 'ui/inspector/compact-command', 'css/gauge',
+yaa.define('ext/inspector/launcher', [
+  'ui/dom', 'ext/inspector/texts', 'ui/commands', 'ui/popup', 'ext/inspector/context-gauge', 'ext/inspector/compaction-markers', 'ext/inspector/pending-calls', 'ext/inspector/notify-offer', 'ext/inspector/compact-command', 'ext/inspector/gauge-style',
 ], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { pendingCalls }, { notifyOffer }, compact) => {
-  /** @typedef {import('../types').CommandContext} CommandContext */
+  /** @typedef {import('../../ui/types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
     ['context', 'limit', 'g c'], ['waterfall', 'clock', 'g w'], ['compare', 'branch', 'g d'], ['checks', 'check', 'g h'],
@@ -15,7 +15,7 @@ yaa.define('ui/inspector/launcher', [
   function start(context) {
     const { app } = context
     /** @type {any} the panel and the slider, once they are loaded */ let made = null
-    const open = (/** @type {string} */ tab, /** @type {string} */ what = '') => load().then((one) => one?.panel.open(tab, what))
+    const open = (/** @type {string} */ tab, /** @type {string} */ what = '') => load().then((one) => one?.open(tab, what))
     let views = makeViews()
     const offer = notifyOffer(context)
     const calls = pendingCalls(context, (/** @type {number} */ n) => views.desk.update(n))
@@ -35,7 +35,7 @@ yaa.define('ui/inspector/launcher', [
     async function load() {
       try {
         await yaa.load('inspector')
-        made ??= yaa.use('ui/inspector/panel').start(context, calls)
+        made ??= yaa.use('ext/inspector/panel').start(context, calls)
         return made
       } catch (error) {
         toast(t('inspect.gone', { detail: String(/** @type {any} */ (error)?.message ?? error) }), { bad: true })
@@ -43,7 +43,7 @@ yaa.define('ui/inspector/launcher', [
       }
     }
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update(state) {
       if (language() !== views.language) remake()
       mount(views.gauge.el, '.composer-bar .gap')
@@ -57,12 +57,9 @@ yaa.define('ui/inspector/launcher', [
       made?.update(state)
     }
 
-    register(open, () => load().then((one) => one?.slider.toggle()))
+    register(open)
     app.watchers.add(update)
     app.draw()
-    // what deleted sessions left behind
-    const here = new Set(app.sessionStore.heads().map((head) => head.id))
-    if (app.store.kind === 'idb') yaa.load('event-log').then(() => yaa.use('io/event-log').removeUnused(here)).catch(console.warn)
   }
 
   /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside */
@@ -70,11 +67,9 @@ yaa.define('ui/inspector/launcher', [
     if (!el.isConnected) document.querySelector(beside)?.after(el)
   }
 
-  /** @param {(tab: string, what?: string) => any} open @param {() => any} slide */
-  function register(open, slide) {
+  /** @param {(tab: string, what?: string) => any} open */
+  function register(open) {
     const has = (/** @type {CommandContext} */ { app }) => app.current.session.messages.length > 0
-    commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay',
-      when: has, run: slide })
     for (const [tab, sign, keys] of TABS) {
       const both = tab === 'compare'
       /** @type {(context: CommandContext, ids: string[]) => any} */

@@ -1,7 +1,7 @@
 // The session as JSON, opened branch by branch, with a search over names and values. Only open branches are rendered, so a
 // session of megabytes costs nothing until then.
 
-yaa.define('ui/inspector/json-view', ['ui/dom', 'i18n/inspector', 'ui/popup'], (dom, { t }, popup) => {
+yaa.define('ext/inspector/json-view', ['ui/dom', 'ext/inspector/texts', 'ui/popup'], (dom, { t }, popup) => {
   const { h, list, grow, iconButton, text, attr } = dom
   const FIRST = 200
   const MAX_TEXT = 400
@@ -18,7 +18,7 @@ yaa.define('ui/inspector/json-view', ['ui/dom', 'i18n/inspector', 'ui/popup'], (
     const copy = iconButton('copy', t('json.copy'), { onclick: () => popup.copy(JSON.stringify(session, null, 2), copy) })
     const el = h('div.inspect-view', null, h('div.json-head', null, h('h3', null, t('inspect.json')), copy), field, note, tree)
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update(state) {
       session = state.session
       const { id, rev, status, messages } = session
@@ -62,7 +62,7 @@ yaa.define('ui/inspector/json-view', ['ui/dom', 'i18n/inspector', 'ui/popup'], (
   /** @param {any} value @returns {Row[]} */
   const rowsOf = (value) => Object.entries(value).map(([path, one]) => ({ path, value: one }))
 
-  /** @param {Row} row @returns {import('../types').View<Row>} */
+  /** @param {Row} row @returns {import('../../ui/types').View<Row>} */
   function nodeView({ path, value }) {
     const view = { inner: innerView, long: longView, plain: plainView }[kindOf(value)](path)
     return { el: h('li', null, view.el), update: (row) => view.update(row.value) }

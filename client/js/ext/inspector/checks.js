@@ -1,7 +1,7 @@
 // The checks of a session: why it does not run, and its irregularities.
 
-yaa.define('ui/inspector/checks', [
-  'ui/dom', 'i18n/inspector', 'core/session-checks', 'core/session', 'core/usage', 'core/context',
+yaa.define('ext/inspector/checks', [
+  'ui/dom', 'ext/inspector/texts', 'ext/inspector/session-checks', 'core/session', 'core/usage', 'core/context',
 ], (dom, texts, { checkSession }, sessions, usage, { messageViews }) => {
   const { h, list, text, icon } = dom
   const { t, count, duration, language } = texts
@@ -16,7 +16,7 @@ yaa.define('ui/inspector/checks', [
 
     let drawn = ''
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update({ session, live }) {
       const { id, rev, status, interrupts, messages } = session
       const key = JSON.stringify([id, rev, status, live, interrupts, messages.length, messages.at(-1), language()])

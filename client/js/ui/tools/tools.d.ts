@@ -1,4 +1,4 @@
-/** What the pictures of tool calls and the inspector share. */
+/** What the pictures of tool calls share. */
 
 declare global {
   /** A tool call as its picture sees it. */
@@ -21,14 +21,7 @@ declare global {
     'ui/tools/file': { fileView(): ToolPicture; pageView(): ToolPicture }
     'ui/tools/result-media': { resultMediaView(): { el: any; update(media: any[]): void } }
     'ui/tools/result-files': { resultFilesView(fetched: (path: string) => Promise<Blob>): { el: any; update(attachments: any[]): void } }
-    'io/event-log': {
-      save(session: string, run: string, seen: { at: number; event: YaaEvent }[]): Promise<void>
-      load(session: string): Promise<Recording[]>
-      remove(session: string): Promise<any>
-      removeUnused(here: Set<string>): Promise<void>
-      clear(): Promise<void>
-    }
-    'ui/tools/card-body': { toolBody(body: any): { update(item: any): void; destroy(): void; looks(): import('./types').MenuEntry[] }; previewOf(name: string, args: any, app?: import('./types').App, of?: Session): Promise<any> }
+    'ui/tools/card-body': { toolBody(body: any): { update(item: any): void; destroy(): void; looks(): import('../types').MenuEntry[] }; previewOf(name: string, args: any, app?: import('../types').App, of?: Session): Promise<any> }
   }
 }
 export {}

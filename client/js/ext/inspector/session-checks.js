@@ -1,6 +1,6 @@
 // Lists irregularities of a session: calls without a result, results without a call, visible keys. Nothing is changed.
 
-yaa.define('core/session-checks', ['core/session', 'core/redact'], (sessions, { scan }) => {
+yaa.define('ext/inspector/session-checks', ['core/session', 'core/redact'], (sessions, { scan }) => {
   const MAX_RESULT = 40_000
   /** @param {Session} session @param {{live?: boolean}} [options] @returns {Finding[]} worst first, then in order */
   function checkSession(session, { live = false } = {}) {

@@ -3,7 +3,7 @@
 // the events leave different is set right by a last one.
 // What people do is an event too, of a kind of its own: `yaa.local`, RFC 6902 on the whole document.
 
-yaa.define('core/replay', ['core/fold', 'core/patch', 'core/event-recording'], ({ fold }, patches, { unpack, idsOf }) => {
+yaa.define('ext/time/replay', ['core/fold', 'core/patch', 'ext/time/event-recording'], ({ fold }, patches, { unpack, idsOf }) => {
   const { parsePointer, patch, put, own, pointer } = patches
   /** A text comes in this many pieces at most, so that a long session is not a million events. */
   const MOST_PIECES = 24

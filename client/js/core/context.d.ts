@@ -1,4 +1,4 @@
-/** What the modules that show a run in its parts give: differences, events of a document, time, context. */
+/** What modules of core give that show a run: differences, kinds of tool calls, context. */
 
 declare global {
   interface DiffStep { op: 'same' | 'added' | 'removed'; before: number; after: number }
@@ -9,26 +9,6 @@ declare global {
   type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'results' | 'table' | 'generic'
   interface FoundFile { file: string; lines: { number: number; text: string; hit: boolean; gap: boolean }[] }
   interface TreeNode { name: string; type: string; size?: number; children: TreeNode[] }
-
-  /** The events of one run, packed. */
-  interface Recording { run: string; lines: any[] }
-  /** `turns`: indices of events at which a person spoke; `recorded`: how many were really seen. */
-  interface Replayed { start: Session; events: YaaEvent[]; turns: number[]; recorded: number; whole: boolean }
-
-  interface Bar {
-    kind: 'model' | 'tool' | 'human' | 'retry' | 'error'; name: string; from: number; to: number; ms: number; message: string; call?: string
-    tokens?: number; cost_micro?: number; cost_unit?: string; first_ms?: number; failed?: boolean; stalled?: boolean
-  }
-  interface Timeline { bars: Bar[]; from: number; to: number; totals: Record<string, number> }
-
-  interface RunStep {
-    kind: 'user' | 'answer' | 'call' | 'error' | 'system'; name: string; args: string; text: string; message: string; call?: string; failed?: boolean
-  }
-  interface RunRow { op: 'same' | 'changed' | 'removed' | 'added'; before?: RunStep; after?: RunStep }
-  interface RunTotals { turns: number; calls: number; tokens: number; cost_micro: number; cost_unit: string; ms: number }
-  interface RunDiff { rows: RunRow[]; first: number; totals: [RunTotals, RunTotals]; settings: { path: string; before: any; after: any }[] }
-
-  interface Finding { rule: string; level: 'bad' | 'warn' | 'note'; message?: string; call?: string; detail?: string; shown?: string }
 
   /** How a message is sent: `never` is for errors and what was cut off. */
   interface MessageView {
@@ -41,10 +21,7 @@ declare global {
   }
 
   interface Modules {
-    'core/timeline': { timeline(session: Session, options?: { live?: boolean }): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
-    'core/run-diff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
     'core/workspace-stand': { standOf(session: Session): string | null }
-    'core/session-checks': { checkSession(session: Session, options?: { live?: boolean }): Finding[] }
     'core/context': {
       estimate(value: any): number
       messageViews(session: Session): MessageView[]
@@ -54,16 +31,6 @@ declare global {
       markers(session: Session): Marker[]
       pin(session: Session, id: string, on: boolean): void
       restore(session: Session, id: string): void
-    }
-    'core/event-recording': {
-      pack(run: string, seen: { at: number; event: YaaEvent }[]): Recording
-      unpack(recording: Recording): YaaEvent[]
-      idsOf(events: YaaEvent[]): string[]
-    }
-    'core/replay': {
-      replay(session: Session, recordings?: Recording[]): Replayed
-      sessionAfter(replayed: { start: Session; events: YaaEvent[]; whole?: boolean }, count: number): Session
-      applyEvent(session: Session, event: YaaEvent): void
     }
     'core/tool-call-kind': {
       kindOf(call: { name?: string; args?: any; result?: any }): ToolKind

@@ -1,7 +1,7 @@
 // The events of a run as they are kept: deltas of one text are one line with their pieces and when each of them came.
 // An answer of a thousand words is a thousand events; as objects they would take more room than the session.
 
-yaa.define('core/event-recording', [], () => {
+yaa.define('ext/time/event-recording', [], () => {
   const DELTAS = new Map([['TEXT_MESSAGE_CONTENT', 'messageId'], ['REASONING_MESSAGE_CONTENT', 'messageId'],
     ['TOOL_CALL_ARGS', 'toolCallId']])
   /** Live output is for eyes only; it can be large and is in the result. */

@@ -1,11 +1,11 @@
 // What is large in a request that does not fit: the tools, which can be offered in brief, and messages, each with a link.
 
-yaa.define('ui/inspector/largest-messages', ['ui/dom', 'i18n/inspector', 'ui/message'], ({ h }, { t, count }, { plainText }) => {
+yaa.define('ext/inspector/largest-messages', ['ui/dom', 'ext/inspector/texts', 'ui/message'], ({ h }, { t, count }, { plainText }) => {
   const MAX_WORDS = 60
   const ROLES = ['user', 'assistant', 'tool', 'system']
 
   /**
-   * @param {import('../types').App} app @param {any} interrupt `largest` is [{id, role, tokens}] @param {() => void} again
+   * @param {import('../../ui/types').App} app @param {any} interrupt `largest` is [{id, role, tokens}] @param {() => void} again
    * @returns {any} nothing where none of them is here
    */
   function largestView(app, { largest, remedies }, again) {
@@ -21,7 +21,7 @@ yaa.define('ui/inspector/largest-messages', ['ui/dom', 'i18n/inspector', 'ui/mes
       rows.length ? h('ul.largest', { 'aria-label': t('largest.title') }, rows) : null)
   }
 
-  /** @param {import('../types').App} app @param {() => void} again */
+  /** @param {import('../../ui/types').App} app @param {() => void} again */
   async function brief(app, again) {
     const done = await app.sessionStore.edit(app.current, (one) => {
       one.config = { ...one.config, yaa: { ...one.config?.yaa, tool_detail: true } }
@@ -30,7 +30,7 @@ yaa.define('ui/inspector/largest-messages', ['ui/dom', 'i18n/inspector', 'ui/mes
     if (done) again()
   }
 
-  /** @param {import('../types').App} app @param {Message} message @param {any} tokens */
+  /** @param {import('../../ui/types').App} app @param {Message} message @param {any} tokens */
   function row(app, message, tokens) {
     const shown = message.role === 'tool' ? app.current.session.messages
       .find((one) => one.tool_calls?.some((call) => call.id === message.tool_call_id)) ?? message : message

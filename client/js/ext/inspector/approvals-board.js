@@ -1,10 +1,10 @@
 // The approvals board: what waits for a person in any session of this browser, with the cards of the thread. An answered
 // session goes on in the background.
 
-yaa.define('ui/inspector/approvals-board', ['ui/dom', 'i18n/inspector', 'ui/interrupt-cards', 'core/session'], (dom, { t, moment }, { interruptCard }, { titleOf }) => {
+yaa.define('ext/inspector/approvals-board', ['ui/dom', 'ext/inspector/texts', 'ui/interrupt-cards', 'core/session'], (dom, { t, moment }, { interruptCard }, { titleOf }) => {
   const { h, list, text, fill, icon } = dom
 
-  /** @param {import('../types').CommandContext} context @param {any} calls */
+  /** @param {import('../../ui/types').CommandContext} context @param {any} calls */
   function approvalsBoard(context, calls) {
     const { app, actions } = context
     const groups = h('div.desk')
@@ -33,7 +33,7 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'i18n/inspector', 'ui/inte
       const when = h('span.hint')
       const cards = h('div.calls')
       const inner = h('section', null, h('div.desk-head', null, h('h4', null, title), when), cards)
-      /** @type {import('../types').Entry} */ let entry
+      /** @type {import('../../ui/types').Entry} */ let entry
       const answers = {
         answer: async (/** @type {string} */ id, /** @type {any} */ answer) => {
           await app.sessionStore.answer(entry, [[id, answer]])
@@ -53,7 +53,7 @@ yaa.define('ui/inspector/approvals-board', ['ui/dom', 'i18n/inspector', 'ui/inte
       }
       const isCurrent = () => entry === app.current
 
-      /** @param {{entry: import('../types').Entry, open: Interrupt[]}} one */
+      /** @param {{entry: import('../../ui/types').Entry, open: Interrupt[]}} one */
       function update({ entry: now, open }) {
         entry = now
         text(title, titleOf(now.session) || t('session.untitled'))

@@ -4,7 +4,7 @@
 // An answer's `at` is its first event, `meta.ms` its whole time and `meta.first_ms` the part before the first word; a
 // result's `at` is its end and `result.duration_ms` its time.
 
-yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
+yaa.define('ext/inspector/timeline', ['core/usage'], ({ ofMessage }) => {
   /** A pause before a tool that is longer than any server takes: somebody was asked. */
   const ASKED_MS = 1200
   /** An answer whose first word took this share of it, and this long, has stalled. */

@@ -1,8 +1,8 @@
 // The waterfall: a row for each model call, tool, wait and further attempt on one time axis. Waiting for a person is
 // drawn apart and, where it is long, folded, so that the rest can be read.
 
-yaa.define('ui/inspector/waterfall', [
-  'ui/dom', 'i18n/inspector', 'core/timeline', 'core/usage',
+yaa.define('ext/inspector/waterfall', [
+  'ui/dom', 'ext/inspector/texts', 'ext/inspector/timeline', 'core/usage',
 ], (dom, texts, { timeline, axis }, usage) => {
   const { h, fill, list, text, attr } = dom
   const { t, count, duration, language } = texts
@@ -19,7 +19,7 @@ yaa.define('ui/inspector/waterfall', [
     const el = h('div.inspect-view', null, h('h3', null, t('inspect.waterfall')), legend, note, scale, rows)
     let drawn = ''
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update({ session, live }) {
       const all = timeline(session, { live })
       const bars = all.bars.slice(-MOST_ROWS)
@@ -49,7 +49,7 @@ yaa.define('ui/inspector/waterfall', [
     return el
   }
 
-  /** @param {(id: string) => void} go @returns {import('../types').View} */
+  /** @param {(id: string) => void} go @returns {import('../../ui/types').View} */
   function rowView(go) {
     /** @type {Bar} */ let bar
     const [block, waiting] = [h('i'), h('u')]

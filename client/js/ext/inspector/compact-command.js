@@ -1,8 +1,8 @@
 // `/compact`: the view of the open session is made smaller now, without a message. `context.compact` asks the server for
 // it, which takes that key back with what it did (docs/design/context.md).
 
-yaa.define('ui/inspector/compact-command', ['i18n/inspector', 'ui/commands', 'ui/popup', 'core/session'], ({ t, count }, commands, { toast }, { stopReason }) => {
-  /** @typedef {import('../types').CommandContext} CommandContext */
+yaa.define('ext/inspector/compact-command', ['ext/inspector/texts', 'ui/commands', 'ui/popup', 'core/session'], ({ t, count }, commands, { toast }, { stopReason }) => {
+  /** @typedef {import('../../ui/types').CommandContext} CommandContext */
 
   /** @param {CommandContext} context */
   async function compact({ app }) {

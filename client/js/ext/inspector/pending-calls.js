@@ -1,11 +1,11 @@
 // Counts what waits for a person in all sessions of this browser, in the title and as a notification where the browser
 // allows one, which also tells of an answer.
 
-yaa.define('ui/inspector/pending-calls', ['i18n/inspector', 'core/session'], ({ t }, sessions) => {
+yaa.define('ext/inspector/pending-calls', ['ext/inspector/texts', 'core/session'], ({ t }, sessions) => {
   const FLASH_MS = 1000
 
   /**
-   * @param {import('../types').CommandContext} context @param {(n: number) => void} onCount
+   * @param {import('../../ui/types').CommandContext} context @param {(n: number) => void} onCount
    */
   function pendingCalls({ app }, onCount) {
     let count = 0
@@ -15,7 +15,7 @@ yaa.define('ui/inspector/pending-calls', ['i18n/inspector', 'core/session'], ({ 
     /** @type {Set<() => void>} */ const listeners = new Set()
     document.addEventListener('visibilitychange', calm)
 
-    /** Heads say how many questions a stored session has; an open one knows better. @param {import('../types').State} state */
+    /** Heads say how many questions a stored session has; an open one knows better. @param {import('../../ui/types').State} state */
     function look(state) {
       const own = app.current.session
       const others = app.sessionStore.heads().filter((head) => head.id !== own.id)
@@ -72,7 +72,7 @@ yaa.define('ui/inspector/pending-calls', ['i18n/inspector', 'core/session'], ({ 
 
     /**
      * Every session with something open, with its questions.
-     * @returns {Promise<{entry: import('../types').Entry, open: Interrupt[]}[]>}
+     * @returns {Promise<{entry: import('../../ui/types').Entry, open: Interrupt[]}[]>}
      */
     async function all() {
       const ids = [app.current.session.id, ...app.sessionStore.heads().map((head) => head.id).filter((id) => id !== app.current.session.id)]

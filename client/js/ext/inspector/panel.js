@@ -1,30 +1,19 @@
 // The inspector: a panel beside the conversation, over it where the screen is narrow. Each tab is a view that is made
 // when it is first opened and brought up to date only while it is seen.
 
-yaa.define('ui/inspector/panel', [
-  'ui/dom', 'i18n/inspector', 'ui/inspector/time-slider', 'ui/inspector/context-view', 'ui/inspector/waterfall', 'ui/inspector/compare-runs',
-  'ui/inspector/checks', 'ui/inspector/json-view', 'ui/inspector/approvals-board', 'css/inspector',
+yaa.define('ext/inspector/panel', [
+  'ui/dom', 'ext/inspector/texts', 'ext/inspector/context-view', 'ext/inspector/waterfall', 'ext/inspector/compare-runs',
+  'ext/inspector/checks', 'ext/inspector/json-view', 'ext/inspector/approvals-board', 'ext/inspector/style',
 ], (
-  { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { contextView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
+  { h, iconButton, attr, fill, uid }, { t }, { contextView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
   { approvalsBoard },
 ) => {
   const TABS = ['context', 'waterfall', 'compare', 'checks', 'json', 'desk']
 
   /**
-   * @param {import('../types').CommandContext} context @param {any} calls what waits for a person
+   * @param {import('../../ui/types').CommandContext} context @param {any} calls what waits for a person
    */
   function start(context, calls) {
-    const slider = sliderView(context)
-    const panel = panelView(context, calls)
-    const end = () => {
-      slider.end()
-      panel.close()
-    }
-    return { slider, panel, end, update: (/** @type {import('../types').State} */ state) => { slider.update(state); panel.update(state) } }
-  }
-
-  /** @param {import('../types').CommandContext} context @param {any} calls */
-  function panelView(context, calls) {
     const go = goTo(context)
     /** @type {Record<string, () => any>} */
     const makers = {
@@ -104,17 +93,17 @@ yaa.define('ui/inspector/panel', [
       close()
     }
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update(state) {
       if (!open) return
       mount()
       if (state.whole || !state.live) made[chosen]?.update(state)
     }
 
-    return { open: show, update, close }
+    return { open: show, update, end: close }
   }
 
-  /** Bring an article into view; over a narrow page the panel makes room. @param {import('../types').CommandContext} context */
+  /** Bring an article into view; over a narrow page the panel makes room. @param {import('../../ui/types').CommandContext} context */
   function goTo({ app }) {
     return (/** @type {string} */ id) => {
       app.views.thread.reveal(id)?.focus({ preventScroll: true })

@@ -1,14 +1,14 @@
 // Asks whoever waits for a run for the first time whether they may be told when it is over, or asks something.
 
-yaa.define('ui/inspector/notify-offer', ['ui/dom', 'i18n/inspector'], ({ h, icon }, { t }) => {
+yaa.define('ext/inspector/notify-offer', ['ui/dom', 'ext/inspector/texts'], ({ h, icon }, { t }) => {
   /** After this time a run is waited for. */
   const WAIT_MS = 10_000
 
-  /** @param {import('../types').CommandContext} context */
+  /** @param {import('../../ui/types').CommandContext} context */
   function notifyOffer({ app }) {
     let timer = 0
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function look({ live }) {
       if (live && !timer) timer = window.setTimeout(offer, WAIT_MS)
       if (!live) timer = (clearTimeout(timer), 0)

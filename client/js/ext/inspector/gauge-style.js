@@ -1,6 +1,6 @@
 // What stands beside the page from the start: the gauge under the composer, marks of compactions, the desk's count.
 
-yaa.define('css/gauge', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/inspector/gauge-style', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   :root {
     --part-system: light-dark(oklch(0.55 0.1 300), oklch(0.72 0.1 300));

@@ -2,7 +2,7 @@
 // of the page knows that it looks at the past. A run that this browser saw is played as it came; the rest from events
 // that lead to the same document.
 
-yaa.define('ui/inspector/time-slider', ['ui/dom', 'i18n/inspector', 'ui/popup', 'core/replay', 'core/message-edits', 'core/event-recording', 'io/event-log'], (
+yaa.define('ext/time/slider', ['ui/dom', 'ext/time/texts', 'ui/popup', 'ext/time/replay', 'core/message-edits', 'ext/time/event-recording', 'ext/time/event-log', 'ext/time/style'], (
   dom, texts, { toast, say }, { replay, sessionAfter }, edits, recordings, eventLog,
 ) => {
   const { h, iconButton, text, attr, fill, icon } = dom
@@ -10,7 +10,7 @@ yaa.define('ui/inspector/time-slider', ['ui/dom', 'i18n/inspector', 'ui/popup', 
   /** Events a second at each speed; 0: at once. */
   const SPEEDS = /** @type {const} */ ([['1', 12], ['4', 48], ['16', 200]])
 
-  /** @param {import('../types').CommandContext} context */
+  /** @param {import('../../ui/types').CommandContext} context */
   function sliderView(context) {
     const { app } = context
     const range = h('input', { type: 'range', min: 0, max: 0, step: 1, value: '0', 'aria-label': t('time.label'),
@@ -161,7 +161,7 @@ yaa.define('ui/inspector/time-slider', ['ui/dom', 'i18n/inspector', 'ui/popup', 
       toast(t('time.forked'))
     }
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update(state) {
       if (!open) return
       if (app.current.session.id !== openId) return close()
