@@ -323,21 +323,7 @@ interface CallRunner {
 
 // -- the registry --
 
-/** Who gives out keys of models, as `GET /settings` names them. `key_shape`: how its keys begin. */
-interface Vendor { vendor?: string; preset: string; title: string; key_shape?: string; key_url?: string; api_url?: string; model_name?: string; needs_url?: boolean }
-
 interface Modules {
-  'core/server-settings': {
-    isObject(value: any): value is Record<string, any>
-    isSecret(value: any): boolean
-    holds(file: any, changes: { path: string[]; value?: any; remove?: boolean }[]): boolean
-    vendorsOf(key: string, vendors: Vendor[]): Vendor[]
-    freeName(name: string, taken: Record<string, any>): string
-    mcpEntries(source: string): { entries: { name: string; entry: any }[]; problem?: string }
-    problemsAt(errors: { pointer?: string; detail?: string }[], fields: Record<string, string[]>): { fields: Record<string, string>; rest: string[] }
-    numberOf(text: string): number | undefined | null
-    NAME: RegExp
-  }
   'ext/device-link/qr': { encode(text: string, mask?: number): number[][] | null }
   'core/ids': { uuid(): string; id(kind: string): string }
   'core/canonical-json': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }

@@ -31,7 +31,7 @@ async function main() {
   const line = apis.create({ base: job.url, key: job.key })
   const direct = apis.create({ base: job.direct, key: job.key, timers: { set: real, clear: clearTimeout } })
   const files = (api, id, folder) => use('io/workspace-api').open(api, id, folder)
-  const settings = use('io/server-settings')
+  const settings = use('ext/server/routes')
   const owner = settings.open(() => line)
   const truth = settings.open(() => direct)
   const put = (id, path, text, folder) => files(direct, id, folder).upload(path, new Blob([text]))

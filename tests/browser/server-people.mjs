@@ -29,7 +29,7 @@ await main(async (walk, job) => {
     await walk.clean("the form");
     await walk.press("Save", `${part("agents")} .host-form button`);
     await walk.sees(`${part("agents")} .host-rows`, "Answers like a pirate");
-    const kept = () => page.evaluate(async () => [await yaa.use("io/server-settings").open(() => yaa.use("ui/commands").context().app.server.api()).agents()].flatMap((found) => found.agents ?? found).find((one) => one.name === "pirate").agent);
+    const kept = () => page.evaluate(async () => [await yaa.use("ext/server/routes").open(() => yaa.use("ui/commands").context().app.server.api()).agents()].flatMap((found) => found.agents ?? found).find((one) => one.name === "pirate").agent);
     const agent = await kept();
     if ("tools" in agent || "provider" in agent) throw new Error(JSON.stringify(agent));
     await walk.press("Duplicate: pirate", `${part("agents")} button`);
@@ -60,7 +60,7 @@ await main(async (walk, job) => {
     await page.select(await field("agents", "Provider"), "main");
     await save(["calculator", "read_file"], "main");
     await page.evaluate(async () => {
-      const routes = yaa.use("io/server-settings").open(() => yaa.use("ui/commands").context().app.server.api());
+      const routes = yaa.use("ext/server/routes").open(() => yaa.use("ui/commands").context().app.server.api());
       const { agent, revision } = [await routes.agents()].flatMap((found) => found.agents ?? found).find((one) => one.name === "pirate");
       await routes.saveAgent("pirate", { ...agent, tools: ["Calculator", "mcp__gone__look", "mcp__notes__*"] }, revision);
     });

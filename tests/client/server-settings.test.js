@@ -5,8 +5,8 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { holds, vendorsOf, freeName, mcpEntries, problemsAt, numberOf, isSecret } = use('core/server-settings')
-const routes = use('io/server-settings')
+const { holds, vendorsOf, freeName, mcpEntries, problemsAt, numberOf, isSecret } = use('ext/server/values')
+const routes = use('ext/server/routes')
 
 const VENDORS = [
   { vendor: 'openai', preset: 'openai', title: 'OpenAI', key_shape: 'sk-proj-' }, { vendor: 'anthropic', preset: 'anthropic', title: 'Anthropic', key_shape: 'sk-ant-' },

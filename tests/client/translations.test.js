@@ -22,7 +22,7 @@ const holes = (text) => [...new Set([...text.matchAll(/\{(\w+)(?=,|\})/g)].map((
 const sources = (folder) => fs.readdirSync(path.join(JS, folder)).filter((name) => name.endsWith('.js') && name !== 'texts.js').map((name) => read(folder, name)).join('\n')
 const BASE = texts('i18n/en')
 /** Parts with texts of their own: where these are, and what uses them. */
-const PARTS = { tools: ['i18n/tools', 'ui/tools'], inspector: ['ext/inspector/texts', 'ext/inspector'], time: ['ext/time/texts', 'ext/time'], files: ['i18n/files', 'ui/files'], server: ['i18n/server', 'ui/server'] }
+const PARTS = { tools: ['i18n/tools', 'ui/tools'], inspector: ['ext/inspector/texts', 'ext/inspector'], time: ['ext/time/texts', 'ext/time'], files: ['i18n/files', 'ui/files'], server: ['ext/server/texts', 'ext/server'] }
 
 for (const [name, [home, folder]] of Object.entries(PARTS)) {
   const { en, zh } = texts(home)
@@ -37,7 +37,7 @@ for (const [name, [home, folder]] of Object.entries(PARTS)) {
   })
 
   test(`${name}: every text that is asked for is there`, () => {
-    const known = { ...BASE, ...texts('i18n/tools').en, ...en }
+    const known = { ...BASE, ...texts('i18n/commands').en, ...texts('i18n/tools').en, ...en }
     const asked = [...source.matchAll(/\bt\('([^']+)'/g)].map(([, key]) => key)
     assert.ok(asked.length > 15)
     for (const key of asked) assert.ok(key in known, key)
@@ -45,7 +45,7 @@ for (const [name, [home, folder]] of Object.entries(PARTS)) {
 
   test(`${name}: every text is asked for, by name or by the beginning of its name`, () => {
     // exports speak of files, too
-    const all = source + (name === 'files' ? read('ui', 'import-export.js') : name === 'server' ? read('core', 'server-settings.js') : '')
+    const all = source + (name === 'files' ? read('ui', 'import-export.js') : '')
     const begins = [...all.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
     for (const key of Object.keys(en)) {
       const named = all.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))

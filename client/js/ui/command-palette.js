@@ -2,8 +2,8 @@
 // the sheet of keys, from the same table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
 yaa.define('ui/command-palette', [
-  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'core/settings-parts', 'core/usage', 'css/dialogs',
-], (dom, { t, language }, { openDialog }, commands, prompts, search, { modelRows }, { TABS, OWNERS }, { money, short }) => {
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'ui/settings-parts', 'core/usage', 'css/dialogs',
+], (dom, { t, language }, { openDialog }, commands, prompts, search, { modelRows }, { TABS, OWNERS, owns }, { money, short }) => {
   const { h, icon, list, attr, fill, uid } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
@@ -42,7 +42,7 @@ yaa.define('ui/command-palette', [
       { id: `${kind} ${i}`, name: `${note}: ${name}`, icon: 'tune', keys: [], note: '', run: () => run(i) }
     ))
     const agents = context.state().agents
-    const parts = Object.values(TABS).flat().filter((one) => context.app.server.info()?.owner === true || !OWNERS.includes(one))
+    const parts = Object.values(TABS).flat().filter((one) => owns(context.app.server.info()) || !OWNERS.includes(one))
     return [
       ...rows('settings', t('settings.title'), parts.map((one) => t(`settings.${one}`)), (i) => actions.openSettings(parts[i])),
       ...modelsOf(context, useModel(context)).map((one) => ({ ...one, name: `${t('compose.model')}: ${one.name}` })),

@@ -36,7 +36,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
   /** @type {Command[]} */
   const COMMANDS = [
     { id: 'session.new', title: 'side.new', icon: 'plus', keys: ['n', 'Mod+Shift+O'], slash: 'new', run: ({ actions }) => actions.newSession() },
-    { id: 'connect', title: 'connect.title', icon: 'spark', slash: 'connect', when: ({ app }) => !app.standalone, run: by('commands', 'ui/server-launcher', 'open') },
+    { id: 'connect', title: 'connect.title', icon: 'spark', slash: 'connect', when: ({ app }) => !app.standalone && yaa.parts('connect').length > 0, run: async (context) => (await yaa.part('connect'))?.open(context) },
     { id: 'session.pin', title: 'command.pin', icon: 'pin', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'pin') },
     {
       id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't',

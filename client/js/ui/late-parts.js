@@ -8,7 +8,7 @@ yaa.define('ui/late-parts', [], () => {
   function start(context, shared, bring) {
     const { app, more = async () => {} } = context
     const { standalone, sessionStore, store } = app
-    bring(() => Promise.all([more(), yaa.load('session-defaults')]), () => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/large-session', 'ui/server-launcher']) yaa.use(name).start(context) })
+    bring(() => Promise.all([more(), yaa.load('session-defaults')]), () => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/large-session']) yaa.use(name).start(context) })
     if (!standalone) bring(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]), () => yaa.use('ui/storage-notices').start())
     bring(() => yaa.load('work'), () => yaa.use('ui/work/launcher').start(context))
     bring(() => yaa.load('workspace'), () => yaa.use('ui/files/launcher').start(context))

@@ -1,7 +1,7 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'core/settings-parts', 'i18n/settings', 'i18n/config-form', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }, { TABS, OWNERS }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'ui/settings-parts', 'i18n/settings', 'i18n/config-form', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }, { TABS, OWNERS, owns: isOwner }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
@@ -16,7 +16,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
       config: laterView(from('config', 'ui/config-form'), 'panel', actions), look: appearancePanel(actions), storage: laterView(from('storage', 'ui/storage-notices'), 'storagePanel', actions),
-      ...Object.fromEntries(OWNERS.map((/** @type {string} */ name) => [name, laterView(from('server', 'ui/server/panel'), name, actions)])),
+      ...Object.fromEntries(OWNERS.map((/** @type {string} */ name) => [name, laterView(() => yaa.part('owner-settings'), name, actions)])),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -76,7 +76,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     function update(state) {
       last = state
       if (!el.open) return
-      owns = state.info?.owner === true
+      owns = isOwner(state.info)
       for (const name of OWNERS) (folds[name] ?? tabs.querySelector(`[data-tab=${name}]`)).hidden = !owns
       if (!offers(part)) return choose('model')
       for (const name of TABS[current]) if (offers(name) && folds[name]?.open !== false) panels[name].update(state)

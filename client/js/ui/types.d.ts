@@ -259,19 +259,6 @@ export interface App {
   mount(): Promise<void> | undefined
 }
 
-/** A field of the server's settings. `problem('')` takes the words away. */
-export interface TextField { el: any; input: any; value(): string; problem(words: string): void; focus(): void }
-
-/** The settings of the server, for its owner; `now()` is null before they were read. */
-export interface ServerStore {
-  routes: any
-  app: App
-  read(): Promise<any>
-  change(changes: any[]): Promise<any>
-  now(): any
-  listen(listener: () => void): () => void
-}
-
 export interface Field<T = any> { el: any; read(): { ok: boolean; value?: T }; focus(): void }
 
 declare global {
@@ -359,44 +346,6 @@ declare global {
     'ui/focus-recovery': { start(context: CommandContext): void }
     'ui/mode-picker': { start(context: CommandContext): void }
     'ui/permission-picker': { start(context: CommandContext): void }
-    'ui/server-launcher': { start(context: CommandContext): void; open(context: CommandContext): Promise<void> }
-    'ui/server/store': { storeOf(app: App): ServerStore }
-    'ui/server/parts': {
-      textField(label: string, given?: { hint?: string; value?: string; rows?: number; mono?: boolean; [property: string]: any }): TextField
-      secretField(label: string, kept: any, hint?: string): TextField & { read(): any }
-      choiceField(label: string, options: [value: string, words: string][], value: string, hint?: string): TextField
-      checkField(label: string, checked: boolean, hint?: string): { el: any; input: any }
-      busy(pressed: any, note: any, work: () => Promise<any>): Promise<void>
-      attempt(note: any, work: () => Promise<any>): Promise<void>
-      problemLine(): any
-      formOf(given: {
-        fields: Record<string, TextField>; label: string; save: () => Promise<{ wrong?: Record<string, string | undefined> } | void>
-        paths?: () => Record<string, string[]>; more?: any; buttons?: any[]; cancel?: () => void; kept?: string
-      }): { el: any; note: any; submit: any }
-      row(about: any[], buttons: any[], below?: any): any
-      badge(words: string, look?: string): any
-      confirm(title: string, words: string, work: () => Promise<any>): void
-      small(label: string, name: string, onclick: () => any, look?: string): any
-      listPart(given: {
-        lead: string; add?: string; rows: (settings: any) => any[]; none: string
-        form?: (settings: any, name: string, close: () => void) => any
-      }): { el: any; update(settings: any): void; open(name: string): void }
-    }
-    'ui/server/trial': {
-      trialOf(given: {
-        label: string; going: string; what: () => any; ask: (wanted: any, signal: AbortSignal) => Promise<any>
-        show: (found: any) => any; then?: (found: any) => void
-      }): { press: HTMLButtonElement; note: any; said: any; run(): Promise<void>; end(): void }
-      trialView(store: { routes: any }, given: {
-        label: string; what: () => any; onModels?: (found: any) => void; onCandidates?: (vendors: Vendor[]) => void
-      }): { press: any; note: any; said: any; run(): Promise<any>; end(): void }
-      factsOf(model: any): string
-      offersOf(input: any): { el: any; write(models: any[]): void }
-    }
-    'ui/server/connect': {
-      connectView(store: ServerStore, given?: { done?: () => void; demo?: () => void }): { el: any; focus(): void; end(): void }
-      openConnect(store: ServerStore): void
-    }
     'ui/server-warnings': { start(context: CommandContext): void; warningText(remark: Remark): string; remarks(session: Session): Remark[]; versionRemark(server: ServerState): Remark[]; VERSION: string }
     'ui/run-announcement': { announce(entry: Entry): void }
     'ui/large-session': { start(context: CommandContext): void; isTooLarge(entry: Entry): boolean }

@@ -1,13 +1,13 @@
 // Which folder the tools of a session work in: chosen before its first run, later only after a question. A session names a
 // folder; where that is only the owner of the server knows.
 
-yaa.define('ui/files/folder-picker', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/dialog', 'ui/files/session-files', 'core/file-names', 'css/modes', 'css/workspace'], (
-  { h, icon, text, attr }, { t, language }, { openMenu, toast }, { openDialog, button }, files, { visible },
+yaa.define('ui/files/folder-picker', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/dialog', 'ui/files/session-files', 'core/file-names', 'ui/settings-parts', 'css/modes', 'css/workspace'], (
+  { h, icon, text, attr }, { t, language }, { openMenu, toast }, { openDialog, button }, files, { visible }, { owns: isOwner },
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
 
   /** @param {import('../types').App} app */
-  const owns = (app) => files.isOffered(app) && app.server.info()?.owner === true
+  const owns = (app) => files.isOffered(app) && isOwner(app.server.info())
 
   /** The button beside the composer, while nothing has been said yet. @param {CommandContext} context */
   function picker(context) {
@@ -52,8 +52,8 @@ yaa.define('ui/files/folder-picker', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/di
   async function add(context) {
     const { app } = context
     try {
-      await Promise.all([yaa.load('server'), yaa.load('questions')])
-      await yaa.use('ui/server/folders').ask(yaa.use('ui/server/store').storeOf(app), async (/** @type {string} */ name) => {
+      const settings = await yaa.part('owner-settings')
+      await settings.askForFolder(app, async (/** @type {string} */ name) => {
         await app.server.connect()
         take(context, name)
       })

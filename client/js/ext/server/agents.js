@@ -1,6 +1,6 @@
 // Agents in the owner's folder: read, written, copied, tried, deleted. What has no field is edited as JSON beside them.
 
-yaa.define('ui/server/agents', ['ui/dom', 'i18n/server', 'ui/form', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'i18n/settings'], (
+yaa.define('ext/server/agents', ['ui/dom', 'ext/server/texts', 'ui/form', 'ext/server/parts', 'ext/server/trial', 'ext/server/values', 'i18n/settings'], (
   { h, text }, { t }, { jsonField }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart, problemLine, attempt }, { offersOf }, { isObject },
 ) => {
   const OWN = ['description', 'systemPrompt', 'tools', 'provider', 'model']
@@ -101,7 +101,7 @@ yaa.define('ui/server/agents', ['ui/dom', 'i18n/server', 'ui/form', 'ui/server/p
     return form.el
   }
 
-  /** @param {any} store @param {import('../types').Actions} actions */
+  /** @param {any} store @param {import('../../ui/types').Actions} actions */
   function part(store, actions) {
     /** @type {AgentFile[]} */ let files = []
     let asked = false

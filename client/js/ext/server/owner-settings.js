@@ -1,14 +1,14 @@
 // The parts of the settings that are the server's, for its owner alone: each is made when it is first opened.
 
-yaa.define('ui/server/panel', [
-  'ui/dom', 'i18n/server', 'ui/commands', 'ui/server/store', 'ui/server/parts', 'ui/server/state', 'ui/server/providers', 'ui/server/folders', 'ui/server/mcp', 'ui/server/skills', 'ui/server/agents', 'ui/server/keys', 'css/config-form',
+yaa.define('ext/server/owner-settings', [
+  'ui/dom', 'ext/server/texts', 'ui/commands', 'ext/server/store', 'ext/server/parts', 'ext/server/state', 'ext/server/providers', 'ext/server/folders', 'ext/server/mcp', 'ext/server/skills', 'ext/server/agents', 'ext/server/keys', 'css/config-form',
 ], ({ h, icon }, { t }, { context }, { storeOf }, { problemLine, attempt }, { notices, sandboxPart, runsPart }, providers, folders, mcp, skills, agents, keys) => {
   /** Of all parts: one that changes something changes it for the others. @type {any} */ let store = null
 
   /**
-   * @param {(store: any, actions: import('../types').Actions) => any} make
+   * @param {(store: any, actions: import('../../ui/types').Actions) => any} make
    * @param {string} [about] whose problems it shows, as the server calls them; without it all
-   * @returns {(actions: import('../types').Actions) => import('../types').View<import('../types').State>}
+   * @returns {(actions: import('../../ui/types').Actions) => import('../../ui/types').View<import('../../ui/types').State>}
    */
   const part = (make, about) => (actions) => {
     store ??= storeOf(context().app)
@@ -39,7 +39,7 @@ yaa.define('ui/server/panel', [
       again.hidden = note.hidden
     }
 
-    /** @param {import('../types').State} state */
+    /** @param {import('../../ui/types').State} state */
     function update({ server }) {
       if (!server.ok) return
       if (asked === server.url) return view?.look?.()
@@ -53,6 +53,7 @@ yaa.define('ui/server/panel', [
 
   return {
     providers: part(providers.part, 'model'), agents: part(agents.part, 'agents'), folders: part(folders.part), keys: part(keys.part, 'keys'), runs: part(runsPart, 'runs'),
+    askForFolder: (/** @type {import('../../ui/types').App} */ app, /** @type {(name: string) => void} */ done) => folders.ask(storeOf(app), done),
     mcp: part(mcp.part, 'tools'), skills: part(skills.part, 'skills'), sandbox: part(sandboxPart, 'sandbox'),
   }
 })

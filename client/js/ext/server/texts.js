@@ -1,6 +1,6 @@
 // Texts of the owner’s settings of the server, in both languages.
 
-yaa.define('i18n/server', ['ui/i18n'], ({ extend }) => extend({
+yaa.define('ext/server/texts', ['ui/i18n'], ({ extend }) => extend({
   en: {
     'host.again': 'Try again',
     'host.reading': 'Asking the server …',

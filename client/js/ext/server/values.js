@@ -1,7 +1,7 @@
 // Settings of the server as the page edits them: which vendors a key looks like, which MCP servers a text describes, which
 // field a refusal means. Pure.
 
-yaa.define('core/server-settings', ['core/canonical-json'], ({ equal }) => {
+yaa.define('ext/server/values', ['core/canonical-json'], ({ equal }) => {
   /** Under these keys programs keep their MCP servers. */
   const LISTS = ['mcpServers', 'servers', 'mcp_servers']
   const NAME = /^[\w.-]{1,64}$/

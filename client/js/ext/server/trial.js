@@ -1,6 +1,6 @@
 // Try a provider before it is kept: the server asks it for its models, and the page shows them to be chosen from.
 
-yaa.define('ui/server/trial', ['ui/dom', 'i18n/server', 'ui/server/parts'], ({ h, fill, uid }, { t, count, duration, language }, { busy, problemLine }) => {
+yaa.define('ext/server/trial', ['ui/dom', 'ext/server/texts', 'ext/server/parts'], ({ h, fill, uid }, { t, count, duration, language }, { busy, problemLine }) => {
   /** Models of a vendor with many are narrowed by typing. */
   const MOST_SHOWN = 300
 

@@ -1,6 +1,6 @@
 // The settings of the server, and "Connect a model".
 
-yaa.define('css/server', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/server/style', ['ui/dom'], ({ css }) => css`
 @layer dialogs {
   .host-part, .host-form, .connect, .connect-body { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
   .folder-names { list-style: none; display: grid; max-block-size: 14rem; overflow: auto; margin-block-start: var(--s2); border: 1px solid var(--line); border-radius: var(--r1); }

@@ -1,6 +1,6 @@
 // Skills of the server: which are offered to sessions that say nothing else, and what is wrong with them.
 
-yaa.define('ui/server/skills', ['ui/dom', 'i18n/server', 'ui/commands', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], ({ h }, { t }, commands, { button }, { row, badge, problemLine, attempt }) => {
+yaa.define('ext/server/skills', ['ui/dom', 'ext/server/texts', 'ui/commands', 'ui/dialog', 'ext/server/parts', 'ext/server/values'], ({ h }, { t }, commands, { button }, { row, badge, problemLine, attempt }) => {
   const PATH = ['session', 'config', 'yaa', 'skills_off']
   /** Instead of names: none is offered. */
   const ALL = '*'

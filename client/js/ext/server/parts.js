@@ -1,7 +1,7 @@
 // What the parts of the server's settings are made of: fields that show what the server says of them, forms that wait for
 // it, rows with buttons.
 
-yaa.define('ui/server/parts', ['ui/dom', 'i18n/server', 'ui/dialog', 'core/server-settings', 'css/server'], ({ h, attr, text, uid }, { t }, { openDialog, button }, { problemsAt, isSecret }) => {
+yaa.define('ext/server/parts', ['ui/dom', 'ext/server/texts', 'ui/dialog', 'ext/server/values', 'ext/server/style'], ({ h, attr, text, uid }, { t }, { openDialog, button }, { problemsAt, isSecret }) => {
   /** Then it is said that no answer has come yet. */
   const SILENT_MS = 3000
   const PLAIN = { autocomplete: 'off', autocapitalize: 'off', spellcheck: false }

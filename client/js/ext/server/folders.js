@@ -1,6 +1,6 @@
 // Folders of the server's machine that a session may work in.
 
-yaa.define('ui/server/folders', ['ui/dom', 'i18n/server', 'ui/dialog', 'ui/server/parts', 'core/server-settings'], (
+yaa.define('ext/server/folders', ['ui/dom', 'ext/server/texts', 'ui/dialog', 'ext/server/parts', 'ext/server/values'], (
   { h, icon, fill }, { t }, { openDialog }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart }, { freeName, NAME },
 ) => {
   const MODES = ['read', 'write', 'overlay']

@@ -1,6 +1,6 @@
 // Providers of models: a list, a form for each, and a trial that asks the vendor for its models.
 
-yaa.define('ui/server/providers', ['ui/dom', 'i18n/server', 'ui/form', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
+yaa.define('ext/server/providers', ['ui/dom', 'ext/server/texts', 'ui/form', 'ext/server/parts', 'ext/server/trial', 'ext/server/values'], (
   { h, fill, text }, { t }, { jsonField }, { textField, secretField, choiceField, checkField, formOf, row, badge, attempt, confirm, small, listPart }, { trialView, factsOf, offersOf }, { NAME, freeName, numberOf, isObject },
 ) => {
   const PATH = ['server', 'providers']

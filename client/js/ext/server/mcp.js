@@ -1,6 +1,6 @@
 // MCP servers: an entry is pasted as another program has it, tried, and kept with the tools that it has shown.
 
-yaa.define('ui/server/mcp', ['ui/dom', 'i18n/server', 'ui/form', 'ui/mcp-sign-in', 'ui/server/parts', 'ui/server/trial', 'core/server-settings'], (
+yaa.define('ext/server/mcp', ['ui/dom', 'ext/server/texts', 'ui/form', 'ui/mcp-sign-in', 'ext/server/parts', 'ext/server/trial', 'ext/server/values'], (
   { h, text, attr }, { t }, { jsonField }, { signInsPart }, { textField, formOf, row, badge, attempt, confirm, small, listPart }, trials, { mcpEntries, freeName, NAME },
 ) => {
   const PATH = ['server', 'mcpServers']
@@ -82,7 +82,7 @@ yaa.define('ui/server/mcp', ['ui/dom', 'i18n/server', 'ui/form', 'ui/mcp-sign-in
     return form.el
   }
 
-  /** @param {any} store @param {import('../types').Actions} actions */
+  /** @param {any} store @param {import('../../ui/types').Actions} actions */
   function part(store, actions) {
     const signIns = signInsPart(actions)
     const part = listPart({

@@ -1,6 +1,6 @@
 // The routes of the server's settings, for its owner. Nothing that comes or goes here is stored in the browser.
 
-yaa.define('io/server-settings', ['io/api', 'io/changes'], ({ pause: wait }, { once }) => {
+yaa.define('ext/server/routes', ['io/api', 'io/changes'], ({ pause: wait }, { once }) => {
   /** A server that loads its new settings is asked again after these. */
   const PAUSES_MS = [100, 200, 400, 800, 1500, 3000, 5000, 5000, 5000, 5000]
   /** A vendor's answer, or the start of an MCP server that downloads itself first. */

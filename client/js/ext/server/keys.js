@@ -1,6 +1,6 @@
 // API keys for other people: each is made once and shown once, with the link that signs a browser in, also as a QR code.
 
-yaa.define('ui/server/keys', ['ui/dom', 'i18n/server', 'ui/server/parts', 'ui/copy-field', 'core/server-settings', 'ui/monthly-usage'], (
+yaa.define('ext/server/keys', ['ui/dom', 'ext/server/texts', 'ext/server/parts', 'ui/copy-field', 'ext/server/values', 'ui/monthly-usage'], (
   { h, text }, { t }, { textField, checkField, formOf, row, badge, confirm, small, listPart, problemLine }, { copyField }, { numberOf }, { monthlyUsage },
 ) => {
   /** Limits that are asked for by most; the others are written into the file. */

@@ -1,8 +1,8 @@
 // The settings of the server as the open page knows them: read once, changed by what the forms say, read again when
 // another has changed them meanwhile.
 
-yaa.define('ui/server/store', ['io/server-settings', 'i18n/server', 'core/server-settings'], ({ open }, { t }, { holds }) => {
-  /** @param {import('../types').App} app */
+yaa.define('ext/server/store', ['ext/server/routes', 'ext/server/texts', 'ext/server/values'], ({ open }, { t }, { holds }) => {
+  /** @param {import('../../ui/types').App} app */
   function storeOf(app) {
     const routes = open(() => app.server.api())
     /** @type {Set<() => void>} */ const listeners = new Set()

@@ -1,14 +1,14 @@
 // "Connect a model": what the server has found, a key that is pasted, an address, a folder. For a server that has only its
 // demo. The key goes to the server and nowhere else; the field is emptied when it is kept.
 
-yaa.define('ui/server/connect', [
-  'ui/dom', 'i18n/server', 'ui/popup', 'ui/dialog', 'ui/server/parts', 'ui/server/trial', 'core/server-settings', 'ui/server/folders',
-], ({ h, icon, fill, text, hide }, { t }, { toast }, { openDialog }, { textField, choiceField, busy, problemLine, attempt }, { trialView, factsOf }, { vendorsOf, freeName }, { folderForm }) => {
+yaa.define('ext/server/connect', [
+  'ui/dom', 'ext/server/texts', 'ui/popup', 'ui/dialog', 'ext/server/store', 'ext/server/parts', 'ext/server/trial', 'ext/server/values', 'ext/server/folders',
+], ({ h, icon, fill, text, hide }, { t }, { toast }, { openDialog }, { storeOf }, { textField, choiceField, busy, problemLine, attempt }, { trialView, factsOf }, { vendorsOf, freeName }, { folderForm }) => {
   /** Pages of vendors on which keys are made. */
   const MOST_LINKS = 9
 
   /**
-   * @param {any} store ui/server/store
+   * @param {any} store ext/server/store
    * @param {{done?: () => void, demo?: () => void}} [given] `demo`: the person stays with it
    */
   function connectView(store, { done = () => {}, demo } = {}) {
@@ -185,11 +185,13 @@ yaa.define('ui/server/connect', [
     return { el, write, clear: () => { el.hidden = true } }
   }
 
-  /** @param {any} store */
-  function openConnect(store) {
-    const view = connectView(store, { done: () => dialog.close(), demo: () => dialog.close() })
+  /** @param {import('../../ui/types').CommandContext} context */
+  function open({ app }) {
+    const { owner } = app.server.info() ?? {}
+    if (owner !== true) return toast(t(owner === false ? 'connect.ask' : 'demo.note'))
+    const view = connectView(storeOf(app), { done: () => dialog.close(), demo: () => dialog.close() })
     const dialog = openDialog({ title: t('host.connect.title'), body: view.el, onclose: view.end })
   }
 
-  return { connectView, openConnect }
+  return { connectView, open }
 })

@@ -1,7 +1,7 @@
 // How the server is: its sandbox and why it is no stronger, whether it uses what the file says, what its owner has to fix,
 // and its last runs.
 
-yaa.define('ui/server/state', ['ui/dom', 'i18n/server', 'ui/server/parts', 'core/usage'], ({ h, fill, text, icon }, { t, count, duration, moment, language }, { problemLine, attempt }, { money }) => {
+yaa.define('ext/server/state', ['ui/dom', 'ext/server/texts', 'ext/server/parts', 'core/usage'], ({ h, fill, text, icon }, { t, count, duration, moment, language }, { problemLine, attempt }, { money }) => {
   /** What stops the page from changing anything, or waits for a start. @param {string} [about] part of the server; without it all is said but what stands in a folder's row */
   function notices(about) {
     const el = h('div.stack', { role: 'status' })
