@@ -523,7 +523,6 @@ interface Modules {
     speak(words: (name: string, values: { detail: string }) => string): void
     pause(ms: number, signal?: AbortSignal | null, timers?: Pick<Timers, 'set'>): Promise<void>
   }
-  'io/connection-diagnosis': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/session-base': { create(post: Api['run']): Bases }
   'io/run-stream': {
     start(session: Session, options: RunOptions): Run

@@ -61,7 +61,7 @@ await main(async (walk, job) => {
 
   await walk.step("what this machine cannot produce has its words too", async () => {
     const shown = await page.evaluate(() => ["other"].map((kind) => {
-      const panel = yaa.use("ui/failure-panel").failurePanel({});
+      const panel = yaa.use("ext/connection/failure-panel").failurePanel({});
       panel.update({ server: { url: "http://h", failure: { kind, checks: { permission: "bad" } } } });
       return panel.el.textContent;
     }));

@@ -8,7 +8,7 @@ const { use } = require('./load-modules.js')
 
 const apis = use('io/api')
 const { once } = use('io/changes')
-const { explain } = use('io/connection-diagnosis')
+const { explain } = use('ext/connection/diagnosis')
 const settings = use('io/settings')
 const { nameFor } = use('io/download')
 const channels = use('io/tab-channel')

@@ -1,5 +1,5 @@
 // The one way to ask a server. A request ends after its limit of silence or by its signal, and is tried again where that is
-// safe. A failure is `network` (no line; io/connection-diagnosis finds out why), `busy` (with a Retry-After), `foreign` (a
+// safe. A failure is `network` (no line), `busy` (with a Retry-After), `foreign` (a
 // portal or a gateway answered), `refused` (with the server's own words), `cut` (the answer broke off) or `aborted`.
 
 yaa.define('io/api', [], () => {

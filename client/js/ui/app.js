@@ -5,7 +5,7 @@ yaa.define('ui/app', [
   'ui/dom', 'ui/i18n', 'ui/popup', 'ui/session-store', 'ui/server-state', 'ui/status-line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection-checks',
   'ui/commands', 'ui/composer-notices', 'ui/view-state', 'io/settings', 'io/api', 'core/session',
 ], (
-  { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer }, { markOf },
+  { h, fill, attr }, words, { toast }, { openSessionStore, isBusy }, { openServer, explainBy }, { markOf },
   { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failureView }, commands, { noticesView, queueOf }, { stateOf, NARROW }, { linkOf }, { speak }, { openInterrupts, titleOf },
 ) => {
   /** @typedef {import('./types').App} App */
@@ -14,7 +14,7 @@ yaa.define('ui/app', [
   yaa.lacking = () => t('later.failed')
   speak((name, values) => {
     const words = t(`io.${name}`, values)
-    return words.startsWith('io.') ? values.detail : words // they come with i18n/connection-diagnosis
+    return words.startsWith('io.') ? values.detail : words // they come later
   })
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
@@ -69,7 +69,7 @@ yaa.define('ui/app', [
       commands.bind(context)
       mount()
       for (const type of ['dragover', 'drop']) addEventListener(type, (event) => drop(event, app))
-      bring(() => Promise.all([failures(), yaa.load('connection-diagnosis')]), ([one]) => (one.start(), yaa.use('i18n/connection-diagnosis')))
+      bring(() => Promise.all([failures(), yaa.part('failure-panel')]), ([one, panel]) => (one.start(), explainBy(panel?.explain)))
       language.then((missing) => {
         if (late && !missing) app.mount()
         lacking(missing)

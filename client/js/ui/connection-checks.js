@@ -1,4 +1,4 @@
-// The connection to the server in a few words, and an empty session. What is wrong with it is ui/failure-panel's.
+// The connection to the server in a few words, and an empty session. What is wrong with it is the failure panel's.
 
 yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { t }) => {
   const STARTERS = [['hello', 'spark'], ['tool', 'hand'], ['question', 'question'], ['code', 'pencil']]
@@ -14,7 +14,7 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { 
     return t(`fail.title.${server.failure?.kind ?? 'other'}`)
   }
 
-  /** What is wrong: a line, until the script of the panel is there (ui/failure-panel). @param {import('./types').Actions} actions */
+  /** What is wrong: a line, until the script of the panel is there. @param {import('./types').Actions} actions */
   function failureView(actions) {
     const el = h('p.problem', { role: 'alert', hidden: true })
     /** @type {any} */ let panel = null
@@ -23,8 +23,9 @@ yaa.define('ui/connection-checks', ['ui/dom', 'ui/i18n'], ({ h, icon, text }, { 
     async function bring() {
       panel = { update() {} }
       try {
-        await yaa.load('connection-diagnosis')
-        panel = yaa.use('ui/failure-panel').failurePanel(actions)
+        const part = await yaa.part('failure-panel')
+        if (!part) return
+        panel = part.failurePanel(actions)
         el.replaceWith(panel.el)
         panel.update(last)
       } catch {

@@ -91,14 +91,18 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     return { connect, refresh: ask, again, ready, api: () => api, state: () => state, info: () => info }
   }
 
+  /** @type {any} */ let explanation = null
+
+  /** @param {any} explain what finds out more of a failure, once it is there */
+  const explainBy = (explain) => { explanation = explain }
+
   /**
    * Without a server its page may not be able to load more of itself, so that this has to do without.
    * @param {any} error @param {Api} api @returns {Promise<any>}
    */
   async function explain(error, api) {
     try {
-      yaa.use('i18n/connection-diagnosis')
-      return await yaa.use('io/connection-diagnosis').explain(error, { api })
+      return await explanation(error, { api })
     } catch {
       return { cause: error.status === 401 ? 'key' : error.kind === 'network' ? 'server' : 'other', error, checks: undefined }
     }
@@ -140,5 +144,5 @@ yaa.define('ui/server-state', ['io/api'], (apis) => {
     return { agents, agent: own || offered.find((one) => one.first)?.name || '' }
   }
 
-  return { openServer, commandOf, modelsOf, agentsOf }
+  return { openServer, explainBy, commandOf, modelsOf, agentsOf }
 })

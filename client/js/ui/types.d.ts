@@ -333,7 +333,6 @@ declare global {
       toneOf(server: ServerState): string
       wordsOf(server: ServerState): string
     }
-    'ui/failure-panel': { failurePanel(actions: Actions): View<State> }
     'ui/typed-answer': { open(context: CommandContext, area: any, hasFiles: () => boolean): { update(session: Session | null): void; take(words: string): 'message' | 'later' | 'stays' | 'answered' } }
     'ui/approve-all': { allBar(actions: Actions): { el: any; update(interrupts: any[]): void } }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
@@ -373,6 +372,7 @@ declare global {
     }
     'ui/server-state': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
+      explainBy(explain: any): void
       modelsOf(info: any, said: { name?: string; model_name?: string }): Offer[]
       agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
     }

@@ -1,6 +1,6 @@
-// Texts of failures that only io/connection-diagnosis finds; they come with it.
+// Texts of failures that only a diagnosis finds; they come with it.
 
-yaa.define('i18n/connection-diagnosis', ['ui/i18n'], ({ extend }) => extend({
+yaa.define('ext/connection/texts', ['ui/i18n'], ({ extend }) => extend({
   en: {
     'io.aborted': 'Stopped.',
     'io.network': 'The server cannot be reached. Check the connection, then try again.',

@@ -1,7 +1,7 @@
 // Finds out why a request failed. A browser reports the same TypeError for a server that is down, a refused origin, a missing
 // permission and mixed content; probing tells them apart.
 
-yaa.define('io/connection-diagnosis', ['io/api'], ({ failure }) => {
+yaa.define('ext/connection/diagnosis', ['io/api'], ({ failure }) => {
   const PROBE_MS = 5000
   /** Chromium's and Firefox's names for "this page may reach the machines around you" (Local Network Access). */
   const PERMISSIONS = ['local-network-access', 'loopback-network', 'local-network']

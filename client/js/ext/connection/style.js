@@ -1,6 +1,6 @@
 // What is wrong with the connection.
 
-yaa.define('css/failure-panel', ['ui/dom'], ({ css }) => css`
+yaa.define('ext/connection/style', ['ui/dom'], ({ css }) => css`
 @layer cards {
   /* what is wrong with the connection: four checks, in the order in which they fail */
   .failure { display: grid; gap: var(--s3); padding: var(--s4); grid-template-columns: minmax(0, 1fr); }

@@ -1,14 +1,14 @@
-// What is wrong with the connection, in four checks. A browser tells a page only "failed", so io/connection-diagnosis tries
-// step by step.
+// What is wrong with the connection, in four checks. A browser tells a page only "failed", so what explains it
+// tries step by step.
 
-yaa.define('ui/failure-panel', ['ui/dom', 'ui/i18n', 'css/cards', 'css/failure-panel', 'i18n/connection-diagnosis'], ({ h, icon, text, attr, fill }, { t }) => {
+yaa.define('ext/connection/failure-panel', ['ui/dom', 'ext/connection/texts', 'ext/connection/diagnosis', 'css/cards', 'ext/connection/style'], ({ h, icon, text, attr, fill }, { t }, { explain }) => {
   /** In the order in which a person can do something about them. */
   const CHECKS = ['server', 'key', 'cors', 'permission']
   /** What the failure itself says best. */
   const SAID = new Set(['slow', 'busy', 'foreign', 'cut', 'other'])
   const TONES = { ok: '.good', bad: '.bad', unknown: '' }
 
-  /** What is wrong and what to do about it. A missing key is asked for right here. @param {import('./types').Actions} actions */
+  /** What is wrong and what to do about it. A missing key is asked for right here. @param {import('../../ui/types').Actions} actions */
   function failurePanel(actions) {
     const title = h('h3')
     const reason = h('p')
@@ -50,7 +50,7 @@ yaa.define('ui/failure-panel', ['ui/dom', 'ui/i18n', 'css/cards', 'css/failure-p
     return h('li', null, h(`span.dot${TONES[health]}`), words)
   }
 
-  /** @param {import('./types').Actions} actions */
+  /** @param {import('../../ui/types').Actions} actions */
   function keyForm(actions) {
     const label = t('settings.key')
     const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': label, placeholder: label })
@@ -64,5 +64,5 @@ yaa.define('ui/failure-panel', ['ui/dom', 'ui/i18n', 'css/cards', 'css/failure-p
     return h('form.inline-row', { onsubmit }, input, h('button.button.primary', { type: 'submit' }, t('fail.signIn')))
   }
 
-  return { failurePanel }
+  return { failurePanel, explain }
 })
