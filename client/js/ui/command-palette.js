@@ -2,9 +2,9 @@
 // the sheet of keys, from the same table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
 yaa.define('ui/command-palette', [
-  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'ui/settings-parts', 'core/usage', 'css/dialogs',
-], (dom, { t, language }, { openDialog }, commands, prompts, search, { modelRows }, { TABS, OWNERS, owns }, { money, short }) => {
-  const { h, icon, list, attr, fill, uid } = dom
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/suggestions', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'ui/settings-parts', 'core/usage', 'css/dialogs',
+], (dom, { t, language }, { openDialog }, { suggestions }, commands, prompts, search, { modelRows }, { TABS, OWNERS, owns }, { money, short }) => {
+  const { h, icon, fill } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
   const THEMES = ['', 'light', 'dark']
@@ -86,17 +86,16 @@ yaa.define('ui/command-palette', [
    * @param {Promise<Choice[]>} [later] what takes their place
    */
   function choose(choices, label, most = SHOWN, later) {
-    const id = uid('palette')
-    const box = h('ul', { id, role: 'listbox', 'aria-label': label })
+    const box = h('ul', { 'aria-label': label })
     const none = h('p.side-note', { hidden: true }, t('palette.none'))
     const input = h('input.input', {
-      role: 'combobox', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list', 'aria-label': label,
-      placeholder: label, autocomplete: 'off', spellcheck: false, oninput: draw, onkeydown,
+      role: 'combobox', 'aria-expanded': 'true', 'aria-autocomplete': 'list', 'aria-label': label,
+      placeholder: label, autocomplete: 'off', spellcheck: false, oninput: draw,
+      onkeydown: (/** @type {KeyboardEvent} */ event) => event.key !== 'Escape' && event.key !== 'Tab' && menu.onkeydown(event),
     })
     const el = h('dialog.dialog.palette', { 'aria-label': label, closedby: 'any', onclose: () => el.remove() },
       h('div.field-icon', null, icon('search'), input), box, none)
-    /** @type {Choice[]} */ let shown = []
-    let at = 0
+    const menu = suggestions(box, { key: (one) => one.id, option, choose: take })
     document.body.append(el)
     el.showModal()
     input.focus()
@@ -111,18 +110,15 @@ yaa.define('ui/command-palette', [
       const typed = input.value
       const ranked = choices.map((one, i) => ({ one, i, score: search.rank(one.name, typed) })).filter(({ score }) => score > 0)
       if (typed.trim()) ranked.sort((a, b) => b.score - a.score || a.i - b.i)
-      shown = ranked.slice(0, most).map(({ one }) => one)
-      at = 0
-      list(box, shown.map((one) => ({ ...one, words: search.terms(typed) })), (one) => one.id, option)
+      const shown = ranked.slice(0, most).map(({ one }) => ({ ...one, words: search.terms(typed) }))
+      menu.show(input, shown)
       none.hidden = shown.length > 0
-      point()
     }
 
     /** @param {any} choice */
     function option(choice) {
       const name = h('span.name')
-      const here = () => move(shown.findIndex((one) => one.id === choice.id))
-      const el = h('li', { role: 'option', id: uid('option'), onclick: () => take(choice), onpointermove: here },
+      const el = h('li', { onclick: () => take(choice), onpointermove: () => menu.hover(choice) },
         icon(choice.icon), name, choice.note ? h('span.hint', null, choice.note) : null, choice.keys.slice(0, 1).map(keyView))
       const update = (/** @type {any} */ next) => (
         fill(name, search.splitMatches(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part)))
@@ -130,34 +126,10 @@ yaa.define('ui/command-palette', [
       return { el, update }
     }
 
-    /** @param {number} to */
-    function move(to) {
-      if (to === at || !shown.length) return
-      at = (to + shown.length) % shown.length
-      point()
-    }
-
-    function point() {
-      const options = [...box.children]
-      options.forEach((one, i) => attr(one, 'aria-selected', i === at))
-      attr(input, 'aria-activedescendant', options[at]?.id ?? null)
-      options[at]?.scrollIntoView({ block: 'nearest' })
-    }
-
     /** @param {Choice} choice */
     function take(choice) {
       el.close()
       choice.run()
-    }
-
-    /** @param {KeyboardEvent} event */
-    function onkeydown(event) {
-      if (event.isComposing || event.keyCode === 229) return
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-      if (step) move(at + step)
-      else if (event.key === 'Enter' && shown[at]) take(shown[at])
-      else return
-      event.preventDefault()
     }
   }
 

@@ -2,9 +2,8 @@
 // servers. The focus stays in the field (aria-activedescendant).
 
 yaa.define('ui/slash-menu', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'ui/prompt-library', 'core/search', 'css/dialogs',
-], (dom, { t }, { say }, commands, prompts, search) => {
-  const { h, icon, list, attr, uid, fill } = dom
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/commands', 'ui/prompt-library', 'ui/suggestions', 'core/search', 'css/dialogs',
+], ({ h, icon, attr }, { t }, { say }, commands, prompts, { suggestions }, search) => {
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 8
   const TYPED = /^\/(\S*)$/
@@ -39,10 +38,8 @@ yaa.define('ui/slash-menu', [
 
   /** @param {CommandContext} context @param {any} area @param {() => void} clear */
   function menuOf(context, area, clear) {
-    const id = uid('slash')
-    const el = h('ul.slash', { id, role: 'listbox', 'aria-label': t('slash.label'), hidden: true })
-    /** @type {Entry[]} */ let shown = []
-    let at = 0
+    const el = h('ul.slash', { 'aria-label': t('slash.label'), hidden: true })
+    const menu = suggestions(el, { key: (one) => `${one.icon} ${one.word}`, option, choose })
     /** @type {Entry[]} */ let offered = []
     /** @type {any} */ let before = null
     area.after(el)
@@ -64,58 +61,25 @@ yaa.define('ui/slash-menu', [
 
     function draw() {
       const typed = TYPED.exec(area.value)?.[1]
-      const before = shown.length
-      shown = typed === undefined ? [] : entriesOf(context, offered)
+      const shown = typed === undefined ? [] : entriesOf(context, offered)
         .map((one) => ({ one, score: Math.max(search.rank(one.word, typed) * 1.5, search.rank(one.name, typed)) }))
         .filter(({ score }) => score > 0).sort((a, b) => b.score - a.score).slice(0, SHOWN).map(({ one }) => one)
-      at = 0
-      el.hidden = !shown.length
-      attr(area, 'aria-controls', shown.length ? id : null)
-      list(el, shown, (one) => `${one.icon} ${one.word}`, option)
-      point()
-      if (shown.length && !before) say(t('slash.count', { n: shown.length }))
+      if (menu.show(area, shown)) say(t('slash.count', { n: shown.length }))
     }
 
     /** @param {Entry} entry */
     function option(entry) {
       const stay = (/** @type {Event} */ event) => event.preventDefault()
-      const el = h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(entry) },
+      const el = h('li', { onpointerdown: stay, onclick: () => choose(entry) },
         icon(entry.icon), h('code', null, `/${entry.word}`), h('span', null, entry.name))
       return { el, update() {} }
-    }
-
-    function point() {
-      const options = [...el.children]
-      options.forEach((one, i) => attr(one, 'aria-selected', i === at))
-      attr(area, 'aria-activedescendant', options[at]?.id ?? null)
-    }
-
-    function close() {
-      shown = []
-      el.hidden = true
-      attr(area, 'aria-activedescendant', null)
-      attr(area, 'aria-controls', null)
-      fill(el)
     }
 
     /** @param {Entry} entry @param {string} [rest] */
     function choose(entry, rest = '') {
       clear()
-      close()
+      menu.close()
       entry.run(rest)
-    }
-
-    /** @param {KeyboardEvent} event @returns {boolean} was it for the list? */
-    function onkeydown(event) {
-      if (!shown.length) return false
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-      if (step) at = (at + step + shown.length) % shown.length
-      else if (event.key === 'Escape') close()
-      else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(shown[at])
-      else return false
-      if (step) point()
-      event.preventDefault()
-      return true
     }
 
     /** A whole line such as `/find words`; false where it means nothing and is a message. @param {string} words */
@@ -127,7 +91,7 @@ yaa.define('ui/slash-menu', [
       return Boolean(entry)
     }
 
-    return { el, update, onkeydown, submit }
+    return { el, update, onkeydown: menu.onkeydown, submit }
   }
 
   return { open }

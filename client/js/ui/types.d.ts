@@ -289,6 +289,11 @@ declare global {
       words(text: string): number
       language(): string
     }
+    'ui/suggestions': {
+      suggestions(el: any, given: { key: (one: any) => string; option: (one: any) => View; choose: (one: any) => void }): {
+        show(field: any, next: any[]): boolean; close(): void; onkeydown(event: KeyboardEvent): boolean; hover(one: any): void; first(): any
+      }
+    }
     'ui/popup': {
       toast(message: string, options?: { label?: string; action?: () => void; bad?: boolean }): void
       say(message: string, bad?: boolean): void

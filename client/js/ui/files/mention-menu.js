@@ -1,8 +1,8 @@
 // `@` in the composer: the names of files and of MCP servers' resources that fit what is typed, in a list over the field. The
 // focus stays in the field (aria-activedescendant). A path takes the place of what was typed; a resource goes along.
 
-yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/files/session-files', 'core/file-names', 'core/workspace-stand', 'css/dialogs', 'css/workspace'], (
-  { h, icon, fill, attr, uid }, { t }, { say }, files, names, { standOf },
+yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/suggestions', 'ui/files/session-files', 'core/file-names', 'core/workspace-stand', 'css/dialogs', 'css/workspace'], (
+  { h, icon, attr }, { t }, { say }, { suggestions }, files, names, { standOf },
 ) => {
   const SHOWN = 8
   /** So many places are for files where there are resources too. */
@@ -17,12 +17,11 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/fil
   /** @param {import('../types').CommandContext} context */
   function start(context) {
     const { app } = context
-    const id = uid('mention')
-    const el = h('ul.slash.mention', { id, role: 'listbox', 'aria-label': t('mention.label'), hidden: true })
-    /** @type {string[]} paths, and labels of resources */ let shown = []
+    const el = h('ul.slash.mention', { 'aria-label': t('mention.label'), hidden: true })
+    /** Of paths, and labels of resources. */
+    const menu = suggestions(el, { key: (path) => path, option, choose })
     /** @type {Map<string, any>} resources by their label */ let resources = new Map()
     /** @type {any} who has them */ let from = null
-    let at = 0
     /** @type {any} the field */ let area = null
     /** @type {{key: string, until: number, paths: Promise<string[]>} | null} */ let cached = null
     /** What was put away with Escape, until something else is named. */
@@ -58,7 +57,7 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/fil
       const found = field.selectionStart === field.selectionEnd ? names.mentionAt(field.value, field.selectionStart) : null
       if (!found || found.from === dismissed) {
         if (!found) dismissed = -1
-        return close()
+        return menu.close()
       }
       dismissed = -1
       const began = Date.now()
@@ -90,19 +89,12 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/fil
 
     /** @param {string[]} next @param {boolean} isLate then Enter is not for it yet: somebody may be about to send */
     function draw(next, isLate) {
-      const before = shown.length
-      if (isLate && shown[0] !== next[0]) {
+      if (isLate && menu.first() !== next[0]) {
         attr(el, 'data-late', 'true')
         setTimeout(() => attr(el, 'data-late', null), LATE_MS)
       }
-      shown = next
-      at = 0
       if (el.parentElement !== area.parentElement) area.after(el)
-      el.hidden = !shown.length
-      fill(el, shown.map((path) => option(path)))
-      attr(area, 'aria-controls', shown.length ? id : null)
-      point()
-      if (shown.length && !before) say(t('mention.count', { n: shown.length }))
+      if (menu.show(area, next)) say(t('mention.count', { n: next.length }))
     }
 
     /** @param {string} path */
@@ -110,34 +102,20 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/fil
       const stay = (/** @type {Event} */ event) => event.preventDefault()
       const one = resources.get(path)
       if (one) {
-        return h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(path), title: one.uri ?? one.template },
+        const el = h('li', { onpointerdown: stay, onclick: () => choose(path), title: one.uri ?? one.template },
           icon('link'), h('bdi', null, names.visible(one.name)), h('span', null, h('bdi', null, names.visible(`${one.server} · ${one.uri ?? one.template}`))))
+        return { el, update() {} }
       }
       const bare = path.replace(/\/$/, '')
-      return h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(path) },
+      const el = h('li', { onpointerdown: stay, onclick: () => choose(path) },
         icon(bare === path ? 'file' : 'folder'), h('bdi', null, names.visible(names.baseName(bare))), h('span', null, h('bdi', null, names.visible(names.folderOf(bare)))))
-    }
-
-    function point() {
-      const options = [...el.children]
-      options.forEach((one, i) => attr(one, 'aria-selected', i === at))
-      attr(area, 'aria-activedescendant', options[at]?.id ?? null)
-      options[at]?.scrollIntoView({ block: 'nearest' })
-    }
-
-    function close() {
-      if (!shown.length) return
-      shown = []
-      el.hidden = true
-      attr(area, 'aria-activedescendant', null)
-      attr(area, 'aria-controls', null)
-      fill(el)
+      return { el, update() {} }
     }
 
     /** @param {string} path */
     function choose(path) {
       const found = names.mentionAt(area.value, area.selectionStart)
-      close()
+      menu.close()
       if (!found) return
       const one = resources.get(path)
       if (one) {
@@ -152,24 +130,17 @@ yaa.define('ui/files/mention-menu', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/fil
 
     /** Before the field itself, which would send. @param {any} event */
     function onkeydown(event) {
-      if (!shown.length || event.target !== area || event.isComposing || event.keyCode === 229) return
-      const step = { ArrowDown: 1, ArrowUp: -1 }[/** @type {string} */ (event.key)]
-      if (step) at = (at + step + shown.length) % shown.length
-      else if (event.key === 'Escape') {
-        dismissed = names.mentionAt(area.value, area.selectionStart)?.from ?? -1
-        close()
-      } else if (event.key === 'Enter' && el.dataset.late) return
-      else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(shown[at])
-      else return
-      if (step) point()
-      event.preventDefault()
+      if (event.target !== area || (event.key === 'Enter' && el.dataset.late)) return
+      const from = names.mentionAt(area.value, area.selectionStart)?.from ?? -1
+      if (!menu.onkeydown(event)) return
+      if (event.key === 'Escape') dismissed = from
       event.stopPropagation()
     }
 
     const isField = (/** @type {any} */ target) => target?.matches?.('.composer textarea')
     addEventListener('input', (event) => { if (isField(event.target)) look(event.target) })
     addEventListener('keydown', onkeydown, true)
-    addEventListener('focusout', (event) => { if (event.target === area) close() })
+    addEventListener('focusout', (event) => { if (event.target === area) menu.close() })
     return { forget: () => { cached = null } }
   }
 
