@@ -24,7 +24,7 @@ from urllib.parse import quote
 if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
-from . import VERSION, extensions, later, protocols
+from . import VERSION, extensions, later
 from .api.auth import Keys, keys_of
 from .cli import links
 from .cli.live_config import Source
@@ -167,12 +167,11 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
         "server.folders": _current_folder(options),
         "server.extensions": [] if options.bare else None,
     }
-    foreign = [module.FOREIGN for module in protocols.modules("settings")]
     file = ConfigFile(config_file(home, named), home)
 
     def read(given: dict[str, Any] | None = None) -> Config:
         """Load the configuration; `given` is used in place of the file's content."""
-        config = load(home, named, env, flags, foreign=foreign, given=given)
+        config = load(home, named, env, flags, given=given)
         server = config.server
         if server["api_keys"] or not is_loopback(server["host"]):
             return config
@@ -183,7 +182,7 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
             copy = {"server.folders": {folder.name: _copy(folder)}}
         for more in (roots | copy, roots):
             with suppress(ConfigError):  # it cannot be one: yaa's home lies in it, or another
-                return load(home, named, env, flags | more, foreign=foreign, given=given)
+                return load(home, named, env, flags | more, given=given)
         return config
 
     return Source(file, read, file.stamp())
@@ -377,7 +376,8 @@ def _serve(
         held.enter_context(links.record(config.home, address))
         if server["workers"] == 1:
             return door.serve(None)
-        app = later("app")  # imported before the fork, so that workers share its memory
+        app = later("app")  # imported before the fork, so that workers share the memory
+        extensions.load_each("parts", extensions.select(server["extensions"]))
         door = door._replace(proof=asyncio.run(app.prove_sandbox(config, env)))
         return Workers(server["workers"], sockets, patience_s).run(door.serve)
 

@@ -16,7 +16,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from . import VERSION, protocols
+from . import VERSION
 from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
@@ -38,7 +38,7 @@ from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .extensions import ALL, ProcessParts, incomplete, select, share
-from .extensions.parts import Host, make_parts
+from .extensions.parts import Host, Parts, make_parts
 from .json_types import Json, Session
 from .lib.http.client import Client
 from .lib.http.cors import Origins
@@ -51,7 +51,6 @@ from .models.adapter import BaseAPI, adapters
 from .models.model_list import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
-from .protocols.services import Services
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
 from .session.modes import catalog
@@ -67,7 +66,6 @@ from .tools.toolbox import Toolbox
 from .tools.web_search import SearchChoice, find_search
 from .workspace.collection import limit_objects
 
-PROTOCOLS = tuple(protocols.modules("routes"))  # imported before several workers are forked
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 Routes = Mapping[tuple[str, str], Route]  # by method and path
 START_S = 20.0  # how long a request waits for the server to open
@@ -144,26 +142,29 @@ class App:
         self.signals = StopSignals(config.home / "stops", clock=clock)
         days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
         self.workspaces = Workspaces(config.home / "workspaces", days, wall_s, clock=clock)
-        host = Host(config, self.client, self.models, self.ceilings, env, self.toolbox)
-        self.parts = make_parts(host, self.process)
-        self._add_tools()
-        self.agent: BaseAgent = self._make_agent(clock, former.agent if former else None)
+        self._clock = lambda: int(clock() * 1000)
+        self.parts = self._make_parts()
+        self.agent: BaseAgent = self._make_agent(former.agent if former else None)
 
-    def _add_tools(self) -> None:
-        """Add the tools of extensions to the toolbox, and what calls find of theirs."""
-        for each in self.parts.values():
+    def _make_parts(self) -> dict[str, Parts]:
+        """Make the parts of the extensions, and add what the toolbox has of them."""
+        means = self.config, self.client, self.models, self.ceilings, self._env, self.toolbox
+        host = Host(*means, self.agents, self.claims, self.locks, self._clock)
+        parts = make_parts(host, self.process)
+        for each in parts.values():
             self.toolbox.add(each.tools())
             self.toolbox.add_mounts(each.mounts)
             for source in each.tool_sources():
                 self.toolbox.add_source(source)
+        return parts
 
-    def _make_agent(self, clock: Callable[[], float], former: BaseAgent | None) -> BaseAgent:
+    def _make_agent(self, former: BaseAgent | None) -> BaseAgent:
         return BaseAgent(
             *(self.config, self.models, self.toolbox, self.claims),
             agents=self.agents,
             ceilings=self.ceilings,
             locks=self.locks,
-            clock=lambda: int(clock() * 1000),
+            clock=self._clock,
             sink=self.exporter,
             hooks=self.hooks,
             records=self.records,
@@ -367,7 +368,6 @@ class App:
             "tracing": self.exporter.info(),
             "demo": self.demo,
             "extensions": [*select(self.config.server["extensions"])],
-            "fronts": {"openai": {"withheld": self.toolbox.interactive_tools()}},
         }
 
 
@@ -400,8 +400,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     app.person_runs = PersonRuns(app.agent, runs, keys, app.accounts)
     downloads = Downloads(app.toolbox.workspaces, app.ceilings)
     files = Files(shipped_path("client"), offline=server["offline_page"])
-    parts = app.agents, app.toolbox, app.claims, app.locks, app.config, app.agent.clock
-    services = Services(runs, *parts)
     repeatable = idempotency.of_process.wrap
     kernel = {
         ("GET", "/"): Route(files.get, open=True),
@@ -420,12 +418,12 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     parts_of = [(f"the extension {name}", each) for name, each in app.parts.items()]
     tables: list[tuple[str, Routes]] = [("the server itself", kernel)]
     tables += [(whose, each.routes()) for whose, each in parts_of]
+    tables += [(whose, each.session_routes(runs)) for whose, each in parts_of]
     if live is not None:
         running = SettingsRuns(app.agent, app.accounts.requests)
         made = (live, app.config, app.client, app._env, lambda: app.found, running)
         kernel |= repeatable(settings_routes(*made))
         tables += [(whose, repeatable(each.settings_routes())) for whose, each in parts_of]
-    tables += [(each.__name__, each.routes(services)) for each in PROTOCOLS]
     origins = Origins.of(server)
     if app.is_first:
         app.take_over(keys)

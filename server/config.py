@@ -15,10 +15,10 @@ import ipaddress
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from . import extensions
@@ -72,24 +72,6 @@ class Unavailable(ConfigError):
 
     An address is in use by another program, or the machine does not have it yet.
     """
-
-
-class Foreign(NamedTuple):
-    """Another system's names for settings of this server.
-
-    variables   environment -> (settings by dotted key, lines for the owner)
-    keys        (layer, its file) -> (the layer without the system's keys, problems)
-    """
-
-    name: str
-    variables: Callable[[Mapping[str, str]], tuple[dict[str, Any], list[str]]] = lambda env: (
-        {},
-        [],
-    )
-    keys: Callable[[dict[str, Any], str], tuple[dict[str, Any], list[str]]] = lambda layer, _: (
-        layer,
-        [],
-    )
 
 
 class Config:
@@ -146,15 +128,14 @@ def load(
     env: Mapping[str, str],
     flags: Mapping[str, Any],
     last: str = "the command line",
-    foreign: Collection[Foreign] = (),
     given: dict[str, Any] | None = None,
 ) -> Config:
     """Read, merge and check all layers.
 
     `path` is read instead of `home`'s config.json; only the latter may be missing. `flags` maps
     dotted keys to values, None meaning "not given"; `last` is the name of their source in messages.
-    `foreign`: variables of these lie under the YAA_* ones. `given`: what the file would hold,
-    checked in place of what it holds. Raises ConfigError.
+    `given`: what the file would hold, checked in place of what it holds. Variables of other systems
+    lie under the YAA_* ones. Raises ConfigError.
     """
     merged = defaults()
     kind = schema.kind_of(merged)
@@ -166,15 +147,15 @@ def load(
         given = _read(file)
     if given is not None:
         given = _expand(given, env, str(file), problems)
-        for each in foreign:
-            given, wrong = each.keys(given, str(file))
+        for refuse in extensions.load_each("refused").values():
+            given, wrong = refuse(given, str(file))
             problems += wrong
         layers[str(file)] = given
     remarks: list[str] = []
-    for each in foreign:
-        theirs, said = each.variables(env)
-        layers[f"the environment, as {each.name}'s"] = _from_flags(theirs)
-        remarks += said
+    for name, read in extensions.load_each("variables").items():
+        settings, lines = read(env)
+        layers[f"the environment, as {name} reads it"] = _from_flags(settings)
+        remarks += lines
     layers["the environment"] = _from_env(env, kind, problems)
     layers[last] = _from_flags(flags)
     for source, layer in layers.items():

@@ -18,7 +18,6 @@ from server.session.limits import MOST
 from server.session.schema import check
 
 from .extensions import rows_for
-from .protocols import samples
 
 Json = dict[str, Any]
 
@@ -459,15 +458,13 @@ def small() -> set[str]:
         "/objects/missing",
     }
     own |= files | settings
-    return own.union(
-        *(each.SMALL for each in samples()), *rows_for("PASSED_ON"), *rows_for("SMALL")
-    )
+    return own.union(*rows_for("PASSED_ON"), *rows_for("SMALL"))
 
 
 def routed() -> Iterator[Growing]:
     """Bodies of the other routes."""
-    for each in samples():
-        yield from each.growing()
+    for bodies in rows_for("growing"):
+        yield from bodies()
     for name, messages in {"turns": turns, "words": _words, "calls": superseded}.items():
         most = schema.MAX_OPEN_CALLS if messages is superseded else 1 << 30
         yield Growing(f"{EVENTS}: {name}", _session(messages, {}), EVENTS, most)

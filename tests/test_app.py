@@ -30,7 +30,6 @@ from server.telemetry import log
 from . import fakes
 from .api import fakes as wire
 from .extensions import rows_for
-from .protocols import samples
 from .tooling import patience, turns
 from .tooling.api import Api
 from .tooling.child import Yaa
@@ -423,7 +422,6 @@ class Composition(unittest.IsolatedAsyncioTestCase):
     async def test_every_address_but_these_wants_a_key(self) -> None:
         """All there are, whatever comes to them; the others are files of the page."""
         free = {("GET", "/"), ("GET", "/health"), ("POST", "/sign-in")}.union(*rows_for("OPEN"))
-        free = free.union(*(each.OPEN for each in samples()))
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder) / "home", None, {}, {"server.discover": False})
             app = App(config, {})

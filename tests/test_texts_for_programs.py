@@ -43,7 +43,8 @@ class LlmsTxt(unittest.TestCase):
         self.assertLessEqual({"reference/session.md", "howto/add-a-tool.md"}, found)
 
     def test_a_servers_file_names_routes_that_it_has(self) -> None:
-        files = ["app", *(f"protocols/{name}/routes" for name in ("openai", "agui"))]
+        fronts = {"openai", "agui"} & present().keys()
+        files = ["app", *(f"extensions/{name}/routes" for name in fronts)]
         routes = {route for file in files for route in method_and_path(f"server/{file}.py")}
         named = re.findall(r"`((?:GET|POST|PUT|DELETE) /[^`\s]*)`", OF_SERVER.read_text())
         self.assertGreater(len(named), 6)

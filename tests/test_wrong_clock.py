@@ -12,7 +12,6 @@ from typing import Any
 from server.agent import run_records
 from server.agent.run_records import RunRecords, StopSignals
 from server.models.retry import retry_after
-from server.protocols.openai.routes import ResponseStore
 from server.session.run_record import base_of
 from server.workspace import uploads
 from server.workspace.collection import collect_objects
@@ -72,14 +71,6 @@ class Files(Case):
         records.sweep()
         left = [bool(records.find(("", "s"), base)[0].messages) for base in bases]
         self.assertEqual(left, [False, True])
-
-    def test_the_newest_answer_is_kept(self) -> None:
-        store = ResponseStore(self.home / "responses", 3600, 1000, clock=time.time)
-        for number in range(4):
-            store.store("", f"ahead {number}", {"output": "x" * 200})
-        ahead(*(self.home / "responses").glob("*/*"))
-        store.store("", "now", {"output": "x" * 200})
-        self.assertIsNotNone(store.fetch("", "now", 1000))
 
     def test_requests_to_stop_go(self) -> None:
         signals = StopSignals(self.home / "stops")

@@ -1,4 +1,4 @@
 """Run agents: decide the next step, perform it, fold the events.
 
-May import every layer below `api` and `protocols`.
+May import every layer below `api`.
 """

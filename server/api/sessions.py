@@ -36,7 +36,7 @@ from .router import JSON, RequestContext
 from .session_bases import PER_MESSAGE, Bases, EndedRun
 
 # -- run stream -----------------------------------------------------------------------------------
-# Run an agent inside a request, for `POST /session` and the handlers of `protocols`.
+# Run an agent inside a request, for `POST /session` and requests of other systems.
 #
 # A handler converts its request into a session document. `Runs.begin` takes a slot and lets the
 # agent accept the document. Then `stream` sends the run's events as frames that the handler makes,

@@ -138,11 +138,17 @@ class ProcessParts(ProcessPart):
             each.add_connections(by)
 
 
+def load_each(what: str, known: Mapping[str, Extension] | None = None) -> dict[str, Any]:
+    """Load and return what each of them names as `what` in its declaration, if it names something.
+
+    known  None: those that are present
+    """
+    known = present() if known is None else known
+    places = {name: getattr(each, what) for name, each in known.items()}
+    return {name: load(name, place) for name, place in places.items() if place}
+
+
 def share(names: Collection[str], processes: int = 1) -> Callable[[int], ProcessParts]:
     """Make what the processes of a server share; (number of one) -> the parts in that process."""
-    makers = {
-        name: load(name, each.process)(processes)
-        for name, each in select(names).items()
-        if each.process
-    }
+    makers = {name: make(processes) for name, make in load_each("process", select(names)).items()}
     return lambda number: ProcessParts({name: make(number) for name, make in makers.items()})

@@ -98,6 +98,10 @@ class Extension:
                   content is trusted, which no tool may change; "" for none
     errors        code of a Problem -> (HTTP status, title)
     commands      of the command line
+    variables     "module:name" of a function that reads another system's variables as settings:
+                  environment -> (settings by dotted key, lines for the owner); "" for none
+    refused       "module:name" of a function that refuses another system's keys in a file:
+                  (layer, the file) -> (the layer without them, problems); "" for none
     process       "module:name" of a function: (number of processes) -> (number of one) -> its
                   ProcessPart; called once, before processes are forked; "" for none
     parts         "module:name" of its Parts (parts.py), made with the agent; "" for none
@@ -109,5 +113,7 @@ class Extension:
     trusted_folders: str = ""
     errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
+    variables: str = ""
+    refused: str = ""
     process: str = ""
     parts: str = ""

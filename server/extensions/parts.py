@@ -6,12 +6,14 @@ Its `Parts` are made with the agent, once for each configuration (a changed one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..agent.run_parts import RunPart
+from ..agents.registry import AgentRegistry
 from ..api.person_runs import PersonRuns
 from ..api.router import Route
+from ..api.sessions import Runs
 from ..config import Config
 from ..json_types import Session
 from ..lib.http.client import Client
@@ -19,14 +21,19 @@ from ..lib.sandbox.policy import Mount
 from ..lib.sandbox.process import Job
 from ..models.registry import Models
 from ..session.limits import LimitCeilings
+from ..tools.execution_claims import Claims, Locks
 from ..tools.tool_source import ToolSource
 from ..tools.toolbox import Toolbox
-from . import ProcessParts, load, select
+from . import ProcessParts, load_each, select
 from .declaration import ProcessPart
 
 
 class Host(NamedTuple):
-    """What of the kernel an extension may use. `process`: its own, see `Extension.process`."""
+    """What of the kernel an extension may use.
+
+    clock     the time in Unix milliseconds
+    process   its own, see `Extension.process`
+    """
 
     config: Config
     client: Client
@@ -34,6 +41,10 @@ class Host(NamedTuple):
     ceilings: LimitCeilings
     env: Mapping[str, str]
     toolbox: Toolbox
+    agents: AgentRegistry
+    claims: Claims
+    locks: Locks
+    clock: Callable[[], int]
     process: ProcessPart | None = None
 
 
@@ -45,6 +56,10 @@ class Parts:
 
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return its routes, by (method, path)."""
+        return {}
+
+    def session_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
+        """Return routes whose requests are sessions in another form: `runs` begins their runs."""
         return {}
 
     def tools(self) -> Iterable[Any]:
@@ -93,8 +108,7 @@ class Parts:
 
 def make_parts(host: Host, process: ProcessParts) -> dict[str, Parts]:
     """Return the parts of the extensions that the configuration names, in order."""
+    kinds = load_each("parts", select(host.config.server["extensions"]))
     return {
-        name: load(name, each.parts)(host._replace(process=process.by_name.get(name)))
-        for name, each in select(host.config.server["extensions"]).items()
-        if each.parts
+        name: kind(host._replace(process=process.by_name.get(name))) for name, kind in kinds.items()
     }

@@ -18,7 +18,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from .. import protocols
 from ..api.auth import keys_of
 from ..app import App, routes
 from ..cli.serve import certificate
@@ -469,8 +468,7 @@ def _load_config(
             server["default_provider"] = PROGRAM
     named = os.environ.get("YAA_CONFIG")
     file = expand_path(named, "YAA_CONFIG") if named else None
-    foreign = [module.FOREIGN for module in protocols.modules("settings")]
-    return load(folder, file, env, layer, "the program", foreign)
+    return load(folder, file, env, layer, "the program")
 
 
 def _expand_short_names(config: Mapping[str, Any]) -> Json:

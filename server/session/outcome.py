@@ -1,6 +1,6 @@
 """Derive the answer for a caller from the session after a run: calls, reason, tokens or failure.
 
-Used by both OpenAI protocols once the last event of a run is folded. Streamed and whole answers
+For other systems' answers, once the last event of a run is folded. Streamed and whole answers
 agree because both read the session.
 """
 

@@ -20,8 +20,8 @@ from server.extensions import present
 from server.session.workspace_stand import stand_of
 
 from ..bench.peers import config, start
+from ..extensions import rows_for
 from ..fakes import answer, user
-from ..protocols import samples
 from ..tooling import patience
 from ..tooling.api import Api
 from ..tooling.child import Child
@@ -237,7 +237,7 @@ class TwoKeys(unittest.TestCase):
         self.assertEqual({mine[n]["origin"] for n in ("default", "bobs")}, {"key"})
         self.assertEqual(mine["bobs"]["description"], "by bob")
         self.assertEqual(theirs["default"]["origin"], "built in")
-        addresses = [each.AGENTS for each in samples() if each.AGENTS]
+        addresses = rows_for("AGENTS")
         for who in ("ann", "owner", "nobody", "nobody else"):
             self.assertNotIn("bobs", self.agents(who))
             api = self.apis[who]
@@ -405,7 +405,7 @@ def result(session: Json) -> Json:
 def fronts(api: Api, order: str) -> Iterator[tuple[str, str]]:
     """What each front answers to the order in the session `chosen`."""
     session = {"messages": [{"role": "user", "content": order}], "id": "chosen"}
-    chosen = [each.chosen(order) for each in samples() if each.chosen]
+    chosen = [chosen(order) for chosen in rows_for("chosen")]
     for path, body in (*chosen, ("/session", session)):
         status, told = api.request("POST", path, body, accept="text/event-stream")
         yield path, f"{status} {told}"

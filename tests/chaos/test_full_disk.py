@@ -16,9 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from server.lib.strict_json import loads
-from server.protocols.agui import request
-from server.session import snapshot
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 
@@ -42,8 +39,7 @@ def asked(number: int) -> Any:
 
 
 @unittest.skipUnless(ROOT_ONLY, "needs root to mount small disks")
-@turns.tests(2)
-class Full(unittest.TestCase):
+class SmallDisks(unittest.TestCase):
     def setUp(self) -> None:
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-full-")))
 
@@ -71,6 +67,9 @@ class Full(unittest.TestCase):
         self.yaa = yaa
         return Api(yaa.url, yaa.key)
 
+
+@turns.tests(2)
+class Full(SmallDisks):
     def test_claims(self) -> None:
         claims = self.disk("claims", "nr_inodes=1")
         api, session = self.serve(), asked(1)
@@ -123,35 +122,6 @@ class Full(unittest.TestCase):
                 folder.apply(event)
         folder.flush()
         return kept
-
-    def test_claims_of_an_agui_thread(self) -> None:
-        """It goes on with the messages and the state that its client has."""
-        claims = self.disk("claims", "nr_inodes=1")
-        api, first = self.serve(), asked(21)
-        given = {"threadId": "s21", "runId": "r", "messages": first["messages"]}
-        given["forwardedProps"] = {"yaa": {"config": first["config"]}}
-        for room in (False, True):
-            status, text = api.request("POST", "/agui/default", given, accept="text/event-stream")
-            self.assertEqual(status, 200)
-            self.assertEqual('"code":"claim_failed"' in text, not room, text)
-            session: Any = request.read(given, "default").session
-            folder = Folder(session)
-            for line in text.splitlines():
-                if line.startswith("data: "):
-                    folder.apply(loads(line.removeprefix("data: ")))
-            folder.flush()
-            self.grow(claims)
-            messages = snapshot.events(session)[2]["messages"]
-            messages = [each for each in messages if each["role"] != "activity"]
-            state = {key: value for key, value in session.items() if key != "messages"}
-            given = {
-                "threadId": "s21",
-                "runId": "r2",
-                "messages": messages,
-                "state": {"yaa": state},
-            }
-        self.assertEqual(session["status"], "completed")
-        self.assertEqual((ToolRunner(self.home).folder("s21") / "count").read_text(), "ran\n")
 
     def test_workspaces(self) -> None:
         """No folder for the session: the model is told, and so is the person."""

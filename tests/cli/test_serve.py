@@ -202,7 +202,7 @@ class BeforeTheAgent(Case):
         loaded = set(said.split())
         self.assertIn("server.cli.serve", loaded)
         for name in (
-            *("app", "agent", "cli.commands", "context", "models", "tools", "protocols.services"),
+            *("app", "agent", "cli.commands", "context", "models", "tools", "extensions.parts"),
             *("session.schema", "session.accept", "session.fold", "schema.validate"),
         ):
             self.assertNotIn(f"server.{name}", loaded)

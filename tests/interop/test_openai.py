@@ -1,7 +1,7 @@
 """The official OpenAI SDK as a client of `POST /session`: it understands what goes wrong, and
 repeats nothing.
 
-Not the OpenAI front, which test_openai_fronts.py is about; the SDK is used as what it is for
+Not the OpenAI front, which tests/extensions/openai is about; the SDK is used as what it is for
 thousands of scripts, an HTTP client with habits: it reads `error.message`, and it repeats POSTs
 that look as if they failed.
 """

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
+
+from server.extensions import present
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [
@@ -13,6 +16,8 @@ MODULES = [
     for path in sorted(Path(__file__).parent.glob("test_*.py"))
     if path.stem != "test_rows"
 ]
+_OF_EXTENSIONS = [f"tests.extensions.{name}.test_mission" for name in present()]
+MODULES += [importlib.import_module(name) for name in _OF_EXTENSIONS if find_spec(name)]
 # The rows of an audit of the five source systems, by its numbers; those of a protocol are beside
 # their tests, under the same names.
 TESTED = {

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from ..extensions import rows_for
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tooling.tools import ROOT
-from . import samples
 
 Json = dict[str, Any]
 
@@ -30,7 +30,7 @@ AGENT: Json = {"description": "d", "policy": {"calculator": "auto"}}
 
 def bodies(session: Json, order: str = ORDER) -> list[tuple[str, Json]]:
     """Requests that carry a session, by the protocol's path."""
-    others = [each for protocol in samples() for each in protocol.carrying(session, order)]
+    others = [each for carrying in rows_for("carrying") for each in carrying(session, order)]
     return [("/session", {**session, "messages": [{**USER, "content": order}]}), *others]
 
 
@@ -75,7 +75,7 @@ class EveryCall(unittest.TestCase):
     def test_where_the_owner_says_it(self) -> None:
         """Also for protocols whose requests bring no session; nobody can be asked there."""
         api = self.serve({"session": {"config": {"yaa": {"ask": "every_call"}}}})
-        for path, body in (each for protocol in samples() for each in protocol.bare(ORDER)):
+        for path, body in (each for bare in rows_for("bare") for each in bare(ORDER)):
             with self.subTest(path):
                 status, answer = api.request("POST", path, body)
                 self.assertEqual(status, 200, answer)

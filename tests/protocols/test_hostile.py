@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import random
-import time
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 from server.errors import Problem
 from server.session.json_patch import parse_pointer
 
-from . import samples
-from .openai.samples import naming
+from ..extensions import rows_for
 
 Json = dict[str, Any]
 
@@ -57,32 +55,8 @@ class Hostile(unittest.TestCase):
             self.assertGreater(min(taken, refused), 50, f"{name}: {taken} taken, {refused} refused")
 
 
-class Many(unittest.TestCase):
-    def test_a_body_full_of_one_thing_takes_no_more_than_its_size(self) -> None:
-        """Nothing of it is held against all the rest: the server would stand still meanwhile."""
-        flat = [{"type": "function", "name": f"f{n}"} for n in range(20_000)]
-        made = {"type": "function_call", "name": "f", "arguments": "{}"}
-        calls = [made | {"call_id": f"c{n}"} for n in range(40_000)]
-        outputs = [
-            {"type": "function_call_output", "call_id": f"c{n}", "output": ""}
-            for n in range(40_000)
-        ]
-        words = [{"role": "assistant", "content": "x" * 50} for _ in range(20_000)]
-        for name, body in (
-            ("tools", {"model": "a", "input": "x", "tools": flat}),
-            ("texts", {"model": "a", "input": [*calls[:1], *words]}),
-            ("calls", {"model": "a", "input": [*calls, *outputs]}),
-        ):
-            began = time.process_time()
-            try:
-                naming(body, [], lambda call_id: None)
-            except Problem:
-                pass
-            self.assertLess(time.process_time() - began, 2, name)
-
-
 def bodies() -> dict[str, tuple[Callable[[Json], None], Json]]:
-    return {name: row for each in samples() for name, row in each.HOSTILE.items()}
+    return {name: row for bodies in rows_for("HOSTILE") for name, row in bodies.items()}
 
 
 def is_place(where: str, body: Json) -> bool:

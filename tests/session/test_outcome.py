@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.protocols.openai import common
 from server.session import outcome
 
 Json = Any
@@ -153,22 +152,6 @@ class Ends(unittest.TestCase):
                 message = {"tool_calls": [{"id": "c", "function": {"arguments": written}}]}
                 after = session(said() | message, interrupts=[item])
                 self.assertEqual(outcome.calls(after, {}, "run")[0]["arguments"], given)
-
-    def test_what_is_carried_comes_back(self) -> None:
-        """A run that was repeated may have failed before: that is nothing for a model."""
-        call = {"id": "c", "type": "function", "function": {"name": "caller_f", "arguments": "{}"}}
-        cut = {
-            "role": "assistant",
-            "content": "ha",
-            "open": True,
-            "tool_calls": [call | {"id": "d"}],
-        }
-        whole = {"role": "assistant", "content": "", "tool_calls": [call]}
-        failed = {"role": "error", "content": "e"}
-        after = session({"role": "user", "content": "x"}, cut, failed, whole, interrupts=[ASKED])
-        brought = outcome.carrier(after, 1, "run")
-        message = {"tool_calls": [{"id": "call_run_0"}], "yaa": brought}
-        self.assertEqual(common.read_carrier(message), ("s", [whole], {"c": "call_run_0"}))
 
     def test_what_is_left_to_say(self) -> None:
         done = {"role": "tool", "name": "finish", "content": "all done"}

@@ -1,6 +1,6 @@
 """Encode and decode server-sent events.
 
-`api` and `protocols` write with `encode`, `models` reads with `Decoder`. Decoding follows the
+Servers write with `encode`, `models` reads with `Decoder`. Decoding follows the
 WHATWG standard (html.spec.whatwg.org, section 9.2.6) and does not depend on how the bytes are split
 into reads. Each read is decoded once, with a fast path for an event of one `data: ` line.
 """

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from server.extensions import present
+
 from .client import LATE_S, Client, lost
 from .spec import Disturbance
 from .wire import request
 
 # Where each kind of program asks, and the member of the body that holds the conversation.
 PROGRAMS = {"v1": ("/v1/chat/completions", "messages"), "responses": ("/v1/responses", "input")}
+PROGRAMS = PROGRAMS if "openai" in present() else {}
 
 
 class Caller(Client):

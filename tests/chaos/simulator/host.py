@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from server.agent.loop import BaseAgent
@@ -15,9 +14,9 @@ from server.api.router import Route, Router
 from server.api.sessions import Runs, Sessions
 from server.app import App
 from server.config import Config
+from server.extensions import load_each, present, select
+from server.extensions.parts import Host as Extensions
 from server.lib.http.listener import BaseServer, ServerLimits
-from server.protocols.agui import routes as agui
-from server.protocols.openai.routes import OpenAI
 from server.tools.execution_claims import Claims, Locks
 
 from ...fakes import DEFAULTS, CountingToolbox, ScriptedModel
@@ -132,18 +131,20 @@ class Host:
         )
         runs = Runs(app.agent, limits, app.ceilings)
         sessions = Sessions(runs, streams=True)
-        parts = {"claims": app.claims, "locks": app.agent.executions.locks, "config": app.config}
-        services = SimpleNamespace(runs=runs, agents=app.agents, toolbox=toolbox, **parts)
-        openai = OpenAI(services)  # type: ignore[arg-type]
-        openai._recent.folder = world.home / "responses"
         # `App.routes` makes all addresses, which takes 2.5 ms; these are the ones that are asked.
         table = {
             ("POST", "/session"): Route(sessions.post),
             ("POST", "/session/stop"): Route(sessions.stop),
-            ("POST", "/v1/chat/completions"): Route(openai.chat),
-            ("POST", "/v1/responses"): Route(openai.responses),
         }
-        table |= agui.routes(services)  # type: ignore[arg-type]
+        config = copy.copy(app.config)
+        config.home = world.home
+        host = Extensions(
+            *(config, app.client, app.models, app.ceilings, {}, toolbox),
+            *(app.agents, app.claims, app.agent.executions.locks, world.now_ms),
+        )
+        fronts = select({"agui", "openai"} & present().keys())
+        for kind in load_each("parts", fronts).values():
+            table |= kind(host).session_routes(runs)
         router = Router(table, sessions.post, Keys(world.keys, required=bool(world.keys)))
         self.listener = BaseServer(router, ServerLimits.of(limits))
         self.listener.loop = world.loop

@@ -1,14 +1,13 @@
 """A client of AG-UI: it holds a thread, which is a session in another form.
 
-What such a client makes of the events is what the fold makes of them: tests/interop/agui_thread.py
-holds the official client to that. So this one keeps a session, and sends it as a RunAgentInput.
+What such a client makes of the events is what the fold makes of them: the official client is held
+to that (tests/extensions/agui). So this one keeps a session, and sends it as a RunAgentInput.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from server.protocols.agui.request import EDITED
 from server.session import snapshot
 
 from .client import Client
@@ -17,6 +16,7 @@ from .line import Line
 from .wire import Answer
 
 THREAD = "agui"
+EDITED = ("editedArgs", "edited_args")  # of an answer: in AG-UI, in a session
 
 
 class Thread(Client):

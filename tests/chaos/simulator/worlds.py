@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from server.agent.home_name import FILE
+from server.extensions import present
 
 from .caller import PROGRAMS, Caller
 from .client import KEYS, Client, NotPossible
@@ -40,6 +41,7 @@ KINDS = tuple(itertools.product(TOOLS, TOOLS))
 SHARED_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
+THREADS = [name for name in (THREAD,) if name in present()]
 _CLIENTS: dict[str, type[Client]] = {**dict.fromkeys(PROGRAMS, Caller), THREAD: Thread}
 
 
@@ -158,7 +160,7 @@ def random_worlds(seed: str, count: int) -> Iterator[Spec]:
             disturbances.append(due)
             post += 1
         kinds = tuple(chance.choice(tuple(TOOLS)) for _ in range(chance.randint(1, 3)))
-        layout, wire = chance.choice(LAYOUTS), chance.choice((*WIRES, THREAD))
+        layout, wire = chance.choice(LAYOUTS), chance.choice((*WIRES, *THREADS))
         page, turns = chance.random() < 0.3 and wire != THREAD, chance.randint(1, 4)
         yield Spec(kinds, layout, wire, page, turns, tuple(disturbances))
 

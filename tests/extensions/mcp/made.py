@@ -15,7 +15,9 @@ NOT_USED: Any = None
 
 def toolbox_of(config: Config, client: Client | None = None) -> Toolbox:
     toolbox = Toolbox(config, client)
-    parts = McpParts(Host(config, client or Client(), NOT_USED, NOT_USED, {}, toolbox))
+    parts = McpParts(
+        Host(config, client or Client(), NOT_USED, NOT_USED, {}, toolbox, *[NOT_USED] * 4)
+    )
     for source in parts.tool_sources():
         toolbox.add_source(source)
     return toolbox

@@ -58,7 +58,7 @@ class Server:
         self.config = Config(server, copy.deepcopy(DEFAULTS["session"]), home)
         self.home, self.model = home, ScriptedModel(script)
         self.toolbox = Toolbox(self.config)
-        host = Host(self.config, Client(), NOT_USED, NOT_USED, {}, self.toolbox)
+        host = Host(self.config, Client(), NOT_USED, NOT_USED, {}, self.toolbox, *[NOT_USED] * 4)
         self.parts = [make(host) for make in self.kinds]
         for each in self.parts:
             self.toolbox.add(each.tools())

@@ -1,0 +1,1 @@
+"""The protocol of AutoAi's chat widget (`/auto-ai/*`) (docs/reference/extension-autoai.md)."""

@@ -1,0 +1,1 @@
+"""The protocol of an agent gateway (`/api/*`) (docs/reference/extension-gateway.md)."""

@@ -1,1 +1,0 @@
-"""AG-UI: its requests as sessions, a run's events as its events."""

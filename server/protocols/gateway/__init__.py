@@ -1,1 +1,0 @@
-"""The protocol of an agent gateway (`/api/*`). This folder can be deleted."""

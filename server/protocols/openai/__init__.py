@@ -1,1 +1,0 @@
-"""OpenAI's APIs, Chat Completions and Responses, over the agents of this server."""

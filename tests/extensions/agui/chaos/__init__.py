@@ -1,0 +1,1 @@
+"""What a thread of AG-UI survives."""

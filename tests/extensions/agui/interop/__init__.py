@@ -1,0 +1,1 @@
+"""The official clients of AG-UI, on its route."""
