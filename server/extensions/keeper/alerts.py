@@ -19,6 +19,7 @@ from .folder import FOLDER, KeptFolder
 from .job import GAVE_UP
 from .link_routes import LinkRoutes
 from .links import Links, LinkTarget, question_of
+from .marks import Marks
 from .notices import Occurrence, occurrence_of, render
 from .senders import Mail, Notifier, Ntfy, Sender, Webhook
 from .session_keys import keeper_keys, with_keeper_keys
@@ -35,6 +36,7 @@ class Alerts:
     folder  (person) -> their kept sessions
     answer  (person, session id, entries of `resume`) stores answers and has a session go on; raises
             Problem
+    marks   of the sessions that have run, and whose people are to be told
     """
 
     def __init__(
@@ -42,14 +44,16 @@ class Alerts:
         host: Host,
         folder: Callable[[str], KeptFolder],
         answer: Callable[[str, str, list[Any]], Awaitable[object]],
+        marks: Marks,
     ) -> None:
         settings = host.config.server["keeper"]["notices"]
         self._detail = "full" if settings["full"] else "short"
         self._address: str = settings["address"].rstrip("/")
-        self._senders = read_ways(settings.get("ways") or {}, host.client)
+        self.problems: list[str] = []  # of ways that cannot be used
+        self._senders = read_ways(settings.get("ways") or {}, host.client, self.problems)
         self._notifier = Notifier(self._senders)
         self._links = Links(host.config.home / FOLDER / ".links")
-        self._folder, self._give = folder, answer
+        self._folder, self._give, self._marks = folder, answer, marks
         self._tasks: set[asyncio.Task[None]] = set()
 
     def routes(self) -> Mapping[tuple[str, str], Route]:
@@ -65,10 +69,18 @@ class Alerts:
 
         followed  somebody looks at the session: only questions are sent
         """
-        if owner in self._senders:
-            task = asyncio.create_task(self._tell(owner, session_id, followed))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if owner not in self._senders:
+            self._marks.remove(owner, session_id)
+            return
+        task = asyncio.create_task(self._tell(owner, session_id, followed))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def resume(self) -> None:
+        """Send what the last process could not, as it was killed; of several processes one does."""
+        for mark in self._marks.all():
+            if self._marks.remove(mark.owner, mark.id):
+                self.run_ended(mark.owner, mark.id, followed=False)
 
     async def close(self) -> None:
         """End what is being sent."""
@@ -88,6 +100,7 @@ class Alerts:
                 await offload(LARGE, self._note, owner, session_id, failures)
         except (Problem, OSError) as error:
             logger.warning("no notice of kept session %s: %s", session_id, error)
+        self._marks.remove(owner, session_id)
 
     def _occurrences(self, owner: str, session: Session) -> Iterator[Occurrence]:
         title = session.get("title") or ""
@@ -96,6 +109,8 @@ class Alerts:
                 if "answer" not in question:
                     link = self._link(owner, session, question)
                     yield occurrence_of(question, title, link)
+            return
+        if session.get("status") == "in_progress":  # it runs again
             return
         messages: list[Any] = [{}, *session["messages"]]
         last = messages[-1]
@@ -134,10 +149,12 @@ class Alerts:
         await self._give(target.owner, target.session, [entry])
 
 
-def read_ways(ways: Mapping[str, Any], client: Client) -> dict[str, dict[str, Sender]]:
+def read_ways(
+    ways: Mapping[str, Any], client: Client, problems: list[str]
+) -> dict[str, dict[str, Sender]]:
     """Return person -> name -> way of `server.keeper.notices.ways`.
 
-    One that cannot be used is named in the log, and left out.
+    One that cannot be used is left out, and is one of the problems.
     """
     people: dict[str, dict[str, Sender]] = {}
     for name, way in ways.items():
@@ -147,7 +164,7 @@ def read_ways(ways: Mapping[str, Any], client: Client) -> dict[str, dict[str, Se
                 raise ValueError(f"{misfits[0]['pointer']} {misfits[0]['detail']}".strip())
             people.setdefault(way.get("to", ""), {})[name] = _read_way(way, client)
         except ValueError as error:
-            logger.error("server.keeper.notices.ways.%s is not used: %s", name, error)
+            problems.append(f"server.keeper.notices.ways.{name} is not used: {error}")
     return people
 
 

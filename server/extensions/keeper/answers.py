@@ -71,14 +71,17 @@ def _is_same(
 
 
 def with_answers(session: Session, entries: list[Any]) -> Session:
-    """Return the session with answers; the one that was passed is changed. Raises Problem."""
-    for position, entry in enumerate(entries):
-        find_question(session, entry, position)["answer"] = entry["answer"]
-    given = {entry["id"]: position for position, entry in enumerate(entries)}
+    """Return the session, changed in place, with answers. Raises Problem, and changes nothing."""
+    questions = [find_question(session, entry, at) for at, entry in enumerate(entries)]
+    given = {entry["id"]: at for at, entry in enumerate(entries)}
+    for question, entry in zip(questions, entries, strict=True):
+        question["answer"] = entry["answer"]
     try:
         return accept(session)
     except Problem as problem:
         problem.errors = [_in_resume(session, given, each) for each in problem.errors]
+        for question in questions:
+            del question["answer"]
         raise
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 from ...errors import Problem
@@ -66,16 +67,21 @@ class Keeper:
         """Return whether a session is to run, here or in another process."""
         return self.marks.has(owner, session_id)
 
-    async def start(self, owner: str, session_id: str, failures: int = 0) -> Job:
-        """Run a session, unless it runs. Raises Problem; `run_active` if another process has it."""
+    async def start(
+        self, owner: str, session_id: str, failures: int = 0, *, alone: bool = False
+    ) -> Job:
+        """Run a session, unless it runs. Raises Problem; `run_active` if another process has it.
+
+        `failures`, `alone`: see Job.
+        """
         key = (owner, session_id)
         if (job := self.jobs.get(key)) is None:
             if self._stopping:
                 text = "This server is stopping. Ask again in a moment."
                 raise Problem("overloaded", text, headers={"Retry-After": "1"})
-            job = self.jobs[key] = Job(
-                owner, session_id, self.feed(*key), lambda: self.means(owner), failures
-            )
+            means = partial(self.means, owner)
+            job = Job(owner, session_id, self.feed(*key), means, failures, alone=alone)
+            self.jobs[key] = job
             job.moved = lambda branch: self._move(job, branch)
             task = asyncio.create_task(self._work(job))
             self._tasks.add(task)
@@ -146,7 +152,7 @@ class Keeper:
         """Run what was to run when the last process ended."""
         for mark in self.marks.all():
             try:
-                await self.start(mark.owner, mark.id, mark.attempts + 1)
+                await self.start(mark.owner, mark.id, mark.attempts + 1, alone=True)
             except Problem as problem:
                 logger.warning("kept session %s does not go on: %s", mark.id, problem.detail)
                 if problem.code in ("not_found", "kept_unusable"):

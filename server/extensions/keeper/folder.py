@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 from ...cli.session_files import LONGEST_NAME, SUFFIX, JsonSession, as_text, digest_of
 from ...errors import Problem, disk_problem
 from ...json_types import Json, Session
-from ...lib.strict_json import JSONError, dumps, loads
+from ...lib.strict_json import JSONError, as_list, dumps, loads
 from .kept_file import (
     DIGEST,
     ORIGIN,
@@ -34,6 +34,7 @@ from .kept_file import (
     read_stored,
     stamp_of,
 )
+from .session_keys import keeper_keys
 
 FOLDER = "keeper"  # in the home folder
 HOME_OWNER = "@home"  # the folder of the owner ""; other names have no @
@@ -229,6 +230,7 @@ class KeptFolder:
         row |= {"title": title_of(session), "status": str(session.get("status") or "")}
         row |= {"messages": len(session["messages"]), "revision": stored.revision}
         row["waiting"] = open_questions(session)
+        row["queued"] = len(as_list(keeper_keys(session).get("waiting")))
         ext = session.get("ext")
         if isinstance(ext, dict) and isinstance(ext.get(ORIGIN), dict):
             row[ORIGIN] = ext[ORIGIN]

@@ -45,11 +45,17 @@ class Begin(Protocol):
 
 
 class Means(NamedTuple):
-    """With what a job works. `pause_s`: after the first failure; doubled after each further one."""
+    """With what a job works.
+
+    marks    of the sessions that are to run
+    ended    of those that have run, and of which nobody was told yet
+    pause_s  after the first failure; doubled after each further one
+    """
 
     begin: Begin
     folder: KeptFolder
     marks: Marks
+    ended: Marks
     attempts: int
     pause_s: float
 
@@ -65,14 +71,23 @@ class Outcome(NamedTuple):
 class Job:
     """A session that runs. `means`: () -> with what, as it is now. Call `open`, then `work`.
 
-    begun  is set when its first run has begun, or could not
+    failures  runs that were begun since it last got anywhere
+    alone     nobody has asked for the run, who would be answered: a refusal is said in the session
+    begun     is set when its first run has begun, or could not
     """
 
     def __init__(
-        self, owner: str, session_id: str, feed: Feed, means: Callable[[], Means], failures: int = 0
+        self,
+        owner: str,
+        session_id: str,
+        feed: Feed,
+        means: Callable[[], Means],
+        failures: int = 0,
+        *,
+        alone: bool = False,
     ) -> None:
         self.owner, self.id, self.feed, self._means = owner, session_id, feed, means
-        self.failures = failures
+        self.failures, self._alone = failures, alone
         self.run: Run | None = None
         self.run_session = session_id  # under which the server knows its run
         self.moved: Callable[[str], Feed] = lambda session_id: feed  # it became a branch
@@ -107,7 +122,7 @@ class Job:
 
     def close(self) -> None:
         """End a job that has nothing to do."""
-        self._end(leaves_mark=False)
+        self._end(leaves_mark=False, has_run=False)
 
     async def work(self) -> None:
         """Run the session until it has ended, waits for an answer, is stopped or given up."""
@@ -134,12 +149,16 @@ class Job:
         finally:
             self._end(leaves_mark)
 
-    def _end(self, leaves_mark: bool) -> None:
+    def _end(self, leaves_mark: bool, has_run: bool = True) -> None:
         kept = self._kept
         assert kept is not None
         if not leaves_mark and not kept.failed:
+            means = self._means()
             with suppress(OSError):
-                self._means().marks.remove(self.owner, self.id)
+                if has_run and not self.stopped.is_set():
+                    means.marks.move(self.owner, self.id, means.ended)
+                else:
+                    means.marks.remove(self.owner, self.id)
         kept.close()
         self.feed.tell_state(kept.revision, running=False)
         self.ended.set()
@@ -237,9 +256,9 @@ class Job:
             return Outcome(problem.detail, counts=False, wait_s=max(1.0, wait_s))
         if problem.status >= 500:
             return Outcome(problem.detail)
-        if self.begun.done():
+        if self.begun.done() or self._alone:
             await self._say(problem.detail, problem.code)
-        else:
+        if not self.begun.done():
             self.begun.set_exception(problem)
         return None
 

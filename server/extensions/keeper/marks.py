@@ -12,6 +12,7 @@ from ...lib.runtime import private_files
 from ...lib.strict_json import JSONError, dumps, loads
 
 FOLDER = ".running"  # in the folder of kept sessions
+ENDED = ".ended"  # there, too: of those that have run, until their people were told
 
 
 class Mark(NamedTuple):
@@ -25,8 +26,8 @@ class Mark(NamedTuple):
 class Marks:
     """The marks of a home folder. The methods that write raise OSError."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / FOLDER
+    def __init__(self, folder: Path, name: str = FOLDER) -> None:
+        self._folder = folder / name
 
     def set(self, mark: Mark) -> None:
         """Note that a session is to run."""
@@ -39,6 +40,12 @@ class Marks:
             self._path(owner, session_id).unlink()
             return True
         return False
+
+    def move(self, owner: str, session_id: str, marks: Marks) -> None:
+        """Make a mark one of others. It is always one of either, also after a kill."""
+        path, other = (each._path(owner, session_id) for each in (self, marks))
+        other.parent.mkdir(mode=0o700, exist_ok=True)
+        path.replace(other)
 
     def has(self, owner: str, session_id: str) -> bool:
         """Return whether a session is to run."""

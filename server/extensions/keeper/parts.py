@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ...api import idempotency
@@ -15,12 +14,11 @@ from ...json_types import Json
 from ...telemetry import log
 from ..parts import Host, Parts
 from .alerts import Alerts
-from .answers import with_answers
 from .changes import Changes
 from .driver import Keeper
 from .folder import FOLDER, KeptFolder, Room
 from .job import Means
-from .marks import Marks
+from .marks import ENDED, Marks
 from .routes import KeptSessions
 from .seat import Seat
 from .wakes import Wakes
@@ -37,9 +35,11 @@ class KeeperParts(Parts):
         self.room = Room.of(host.config.server)
         self._runs: PersonRuns | None = None
         self._resuming: asyncio.Task[None] | None = None
-        self._changes = Changes(self.folder)
-        self._alerts = Alerts(host, self.folder, self.answer)
-        self.wakes = Wakes(host.config.home / FOLDER / ".schedules", self.folder, self._start)
+        home = host.config.home / FOLDER
+        self._marks, self._ended_marks = Marks(home), Marks(home, ENDED)
+        self.changes = Changes(home, self.folder, self._marks)
+        self._alerts = Alerts(host, self.folder, self.answer, self._ended_marks)
+        self.wakes = Wakes(home, self.folder, self.changes, self._start)
 
     @property
     def seat(self) -> Seat:
@@ -55,6 +55,10 @@ class KeeperParts(Parts):
             text = "This server does not keep sessions yet: it is starting"
             raise Problem("overloaded", text, headers={"Retry-After": "1"})
         return keeper
+
+    def problems(self) -> Mapping[str, list[str]]:
+        """Return which ways to people cannot be used."""
+        return {"notices": self._alerts.problems}
 
     def folder(self, owner: str) -> KeptFolder:
         """Return the folder of a person."""
@@ -74,9 +78,12 @@ class KeeperParts(Parts):
             self.wakes.open()
             former.end_followers()
             return
-        keeper = self.seat.keeper = Keeper(Marks(self.host.config.home / FOLDER), self._means)
+        keeper = self.seat.keeper = Keeper(self._marks, self._means)
         keeper.ended = self._ended
+        for mark in self._ended_marks.all():
+            self.wakes.look(mark.owner, mark.id)
         self.wakes.open()
+        self._alerts.resume()
         self._resuming = asyncio.create_task(keeper.resume())
 
     def stop(self) -> None:
@@ -106,18 +113,19 @@ class KeeperParts(Parts):
     def _means(self, owner: str) -> Means:
         assert self._runs is not None
         keeper = self.host.config.server["keeper"]
-        marks, pause_s = self.keeper.marks, keeper["pause_s"]
-        return Means(self._runs.begin, self.folder(owner), marks, keeper["attempts"], pause_s)
+        about = self._marks, self._ended_marks, keeper["attempts"], keeper["pause_s"]
+        return Means(self._runs.begin, self.folder(owner), *about)
 
     async def _start(self, owner: str, session_id: str) -> None:
-        await self.keeper.start(owner, session_id)
+        await self.keeper.start(owner, session_id, alone=True)
 
     async def answer(self, owner: str, session_id: str, entries: list[Any]) -> Json:
         """Store answers to questions of a session, and have it go on. Raises Problem.
 
         Return {id, running, run}, and `refused`: why it does not run, though it was to.
         """
-        await self._changes.make(owner, session_id, partial(with_answers, entries=entries))
+        if await self.changes.answer((owner, session_id), entries):
+            self.wakes.look(owner, session_id)
         self.keeper.note_change(owner, session_id)
         try:
             return await self.keeper.run(owner, session_id)
@@ -129,7 +137,7 @@ class KeeperParts(Parts):
         """Take note that a session runs no more."""
         if not stopped:
             self._alerts.run_ended(owner, session_id, followed=followed)
-        self.wakes.run_ended(owner, session_id)
+        self.wakes.look(owner, session_id, "stop" if stopped else "end")
 
     def routes(self) -> Mapping[tuple[str, str], Route]:
         """Return its routes. What changes something may be repeated."""

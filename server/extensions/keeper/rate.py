@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 
+from ...lib.runtime.accounts import fill
+
 MOST_KEYS = 10_000
 
 
@@ -23,9 +25,10 @@ class Rate:
         if len(self._free_at) >= MOST_KEYS:
             self._free_at = {each: at for each, at in self._free_at.items() if at > now}
         free_at = self._free_at.get(key, now)
-        if not now <= free_at <= now + self._every_s * self._burst:  # later: the clock was put back
+        if free_at > now + self._every_s * self._burst:  # the clock was put back
             free_at = now
-        wait_s = free_at - now - self._every_s * (self._burst - 1)
-        if wait_s <= 0:
-            self._free_at[key] = free_at + self._every_s
-        return max(wait_s, 0.0)
+        free_at, wait_s = fill(free_at, now, self._burst, 1 / self._every_s)
+        if wait_s <= 1e-6:  # seconds that were added up are not exact
+            self._free_at[key] = free_at
+            return 0.0
+        return wait_s

@@ -14,6 +14,7 @@ from ...lib.runtime.offload import LARGE, offload
 from ...session.accept import accept
 from ...session.limits import LimitCeilings
 from .answers import BODY
+from .changes import Changes
 from .driver import Keeper
 from .folder import Conflict, KeptFolder
 from .follow import Follower
@@ -26,6 +27,7 @@ PAGE, MOST_OF_PAGE = 50, 500  # sessions of a list
 class Place(Protocol):
     """Where the handlers find what they need (parts.py)."""
 
+    changes: Changes
     wakes: Wakes
 
     @property
@@ -75,8 +77,10 @@ class KeptSessions:
             raise Problem("request_invalid", text)
         folder, before = self._folder(call.key.owner), query.get("before", [""])[0]
         rows, following = await offload(LARGE, folder.page, int(limit), before)
-        running = self._place.keeper.is_running
-        rows = [{**each, "running": running(call.key.owner, each["id"])} for each in rows]
+        owner, running = call.key.owner, self._place.keeper.is_running
+        queued = self._place.changes.count(owner, (each["id"] for each in rows))
+        for row in (rows := [{**each, "running": running(owner, each["id"])} for each in rows]):
+            row["queued"] = row.get("queued", 0) + queued.get(row["id"], 0)
         await call.json({"sessions": rows, "next": following})
 
     async def get(self, call: RequestContext) -> None:

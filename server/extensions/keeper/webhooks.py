@@ -124,16 +124,14 @@ class Webhooks:
         return {"id": message_id, **delivery_message(webhook, headers, body, moment)}
 
 
-def add_delivery(session: Session, message: Json, *, busy: bool) -> Session:
-    """Return the session with a delivery.
-
-    busy  it runs, or has asked something: the message waits, as it would cancel the question
-    """
+def add_delivery(session: Session, message: Json) -> Session:
+    """Return the session with a delivery that waits; one that it has already does not count."""
+    if message["id"] in known_ids(session):
+        return session
     keys = keeper_keys(session)
     delivered = [*keys.get(DELIVERED, ()), message["id"]][-MOST_DELIVERED:]
     keys = {**keys, DELIVERED: delivered, WAITING: [*keys.get(WAITING, ()), message]}
-    session = with_keeper_keys(session, keys)
-    return session if busy else send_waiting(session)
+    return with_keeper_keys(session, keys)
 
 
 def send_waiting(session: Session) -> Session:

@@ -320,16 +320,16 @@ class Accounts:
         if not (limit := self.rules.rate(person)):
             return
         now, rates = self._clock(), [parse_rate(each) for each in limit.split(" ")]
-        full = [max(now, each) for each in self._full.get(person, ())]
-        full += [now] * (len(rates) - len(full))
-        full = [then + 1 / rate[1] for then, rate in zip(full, rates, strict=False)]
-        late = [then - now - most / each for then, (most, each) in zip(full, rates, strict=True)]
-        if (wait := max(late)) > 1e-6:  # seconds that were added up are not exact
+        former = [*self._full.get(person, ()), *[now] * len(rates)]
+        counted = [fill(then, now, *rate) for then, rate in zip(former, rates, strict=False)]
+        if (
+            wait := max(late for _, late in counted)
+        ) > 1e-6:  # seconds that were added up are not exact
             wait = max(1, math.ceil(wait))
             text = f"Your keys may ask {limit.replace(' ', ' and ')} times"
             step = f"the next request is taken in {wait} s"
             raise Problem("rate_limited", f"{text}; {step}", headers={"Retry-After": str(wait)})
-        self._full[person] = full
+        self._full[person] = [full for full, _ in counted]
 
 
 def niceness(number: int) -> int:
@@ -338,6 +338,17 @@ def niceness(number: int) -> int:
     The second weighs a quarter of the first, the third a ninth: all together less than three.
     """
     return min(19, round(2 * math.log(number, 1.25)))
+
+
+def fill(full: float, now: float, most: float, per_s: float) -> tuple[float, float]:
+    """Return when a token bucket is full again after one more is taken, and how long that waits.
+
+    full   when it would be full again before that
+    most   how many it holds
+    per_s  how many come back in a second
+    """
+    full = max(now, full) + 1 / per_s
+    return full, full - now - most / per_s
 
 
 def parse_rate(limit: str) -> tuple[float, float]:

@@ -106,6 +106,36 @@ class Phone(Case):
                 self.assertEqual(status, 410)
                 self.assertNotIn("mark0", page)
 
+    def test_a_notice_that_a_kill_has_cut_is_sent_at_the_next_start_once(self) -> None:
+        for answered in (False, True):
+            name = f"s{int(answered)}"
+            self.inbox.status, told = 503, len(self.inbox.notices)
+            with self.server() as yaa:
+                self.keep(yaa, name)
+                self.ask(yaa, "POST", f"{name}/run")
+                self.notice(told + 1)  # refused, and tried again in half a minute
+                yaa.kill()
+            self.inbox.status = 200
+            file = self.home / "keeper" / "@home" / f"{name}.json"
+            session = json.loads(file.read_text())
+            if answered:
+                no = {"status": "resolved", "payload": {"approved": False}}
+                session["interrupts"][0]["answer"] = no
+                file.write_text(json.dumps(session))
+            for _ in range(2):
+                with self.server():
+                    self.until(lambda: not [*(self.home / "keeper" / ".ended").iterdir()])
+                    if not answered:
+                        self.notice(told + 2)
+            self.assertEqual(len(self.inbox.notices), told + (1 if answered else 2))
+
+    def test_a_way_that_cannot_be_used_is_a_problem(self) -> None:
+        self.config["keeper"]["notices"]["ways"]["post"] = {"kind": "mail", "url": "mail.example"}
+        with self.server() as yaa:
+            assert yaa.child is not None
+            wrong = r"problem  server\.keeper\.notices\.ways\.post is not used: the url of a mail"
+            yaa.child.wait_for(wrong, patience.seconds(60))
+
     def test_who_stops_a_session_is_not_told(self) -> None:
         self.hold(0)
         with self.server() as yaa:

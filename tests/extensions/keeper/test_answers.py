@@ -11,14 +11,31 @@ from typing import Any
 
 from server.errors import Problem
 from server.extensions.keeper.answers import find_question, with_answers
-from server.extensions.keeper.changes import Changes
+from server.extensions.keeper.changes import Changes, remove
 from server.extensions.keeper.folder import KeptFolder, Room
+from server.extensions.keeper.marks import Mark, Marks
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 
+from ...chaos.test_kill import OWNED
 from . import test_runs
 from .test_links import asking
 
+GATED = """
+import os, time
+from yaa import tool
+
+@tool(destructive=False)
+def mark(name: str) -> str:
+    "Leave a mark, and wait for a file."
+    with open(".gitignore", "w") as file:
+        file.write("*")
+    with open(name, "a") as file:
+        file.write("ran ")
+    while not os.path.exists("gate"):
+        time.sleep(0.02)
+    return name
+"""
 YES: Any = {"status": "resolved", "payload": {"approved": True}}
 NO: Any = {"status": "resolved", "payload": {"approved": False, "reason": "not now"}}
 
@@ -74,10 +91,13 @@ class Found(unittest.TestCase):
         self.assertEqual(places, ["/resume/0/answer/payload/approved"])
 
 
-class Devices(test_runs.Case):
+class Asking(test_runs.Case):
+    tool = OWNED
+
     def setUp(self) -> None:
         super().setUp()
         self.model.calls = 2
+        (self.home / "tools" / "mark.py").write_text(self.tool)
         self.yaa = self.enterContext(self.server())
 
     def asked(self, session_id: str = "s") -> Any:
@@ -96,6 +116,8 @@ class Devices(test_runs.Case):
         response = self.open(self.yaa, "POST", "s/answers", body, **headers)
         return response.status, json.loads(response.read())
 
+
+class Devices(Asking):
     def test_two_devices_answer_and_no_branch_comes_of_it(self) -> None:
         question = self.begin()
         status, body = self.give(question, YES)
@@ -155,16 +177,46 @@ class Devices(test_runs.Case):
                 break
 
 
+class Pair(test_runs.Model):
+    """Two calls at once, then an answer."""
+
+    def stream(self, chunks: list[Any]) -> None:
+        delta = chunks[0]["choices"][0]["delta"]
+        if calls := delta.get("tool_calls"):
+            calls.append({**calls[0], "index": 1, "id": "call_b"})
+        test_runs.Model.stream(self, chunks)
+
+
+class WhileItRuns(Asking):
+    tool = GATED
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.model.stream, self.model.calls = Pair.stream, 1
+
+    def test_another_question_is_answered_while_the_first_call_runs(self) -> None:
+        last = self.begin()
+        first = self.ask(self.yaa, "GET", "s")["interrupts"][0]
+        self.assertEqual(self.give(first, YES)[0], 200)
+        folder = ToolRunner(self.home).folder("s")
+        self.until((folder / "mark0").exists)
+        status, body = self.give(last, YES)
+        self.assertEqual((status, body["running"]), (200, True))
+        self.assertEqual(self.give(last, NO)[1]["code"], "question_closed")
+        (folder / "gate").touch()
+        self.until(lambda: self.ask(self.yaa, "GET", "s")["status"] == "completed")
+        states = [each["state"] for each in self.ask(self.yaa, "GET", "s")["calls"].values()]
+        self.assertEqual((states, self.executions("s")), (["done", "done"], [2]))
+        self.assertEqual([*(self.home / "keeper" / ".waiting").iterdir()], [])
+
+
 class InUse(unittest.IsolatedAsyncioTestCase):
     async def test_a_file_that_is_in_use_for_a_moment_is_waited_for(self) -> None:
         home = Path(self.enterContext(tempfile.TemporaryDirectory()))
         folder = KeptFolder(home, "ann", Room(100, 1 << 30, 1 << 20))
-        folder.put("s", {"messages": []}, "")
+        folder.put("s", session(), "")
         held = folder.open("s")
         refused, looks = asyncio.Event(), [0]
-
-        def changed(session: Any) -> Any:
-            return {**session, "title": "new"}
 
         def try_it(owner: str) -> KeptFolder:
             looks[0] += 1
@@ -173,13 +225,38 @@ class InUse(unittest.IsolatedAsyncioTestCase):
             return folder
 
         loop = asyncio.get_running_loop()
-        change = asyncio.create_task(Changes(try_it).make("ann", "s", changed))
+        changes = Changes(home, try_it, Marks(home))
+        change = asyncio.create_task(changes.answer(("ann", "s"), [{"id": "int-c1", "answer": NO}]))
         second = asyncio.create_task(refused.wait())
         await asyncio.wait((change, second), return_when=asyncio.FIRST_COMPLETED)
         second.cancel()
         held.close()
-        await change
-        self.assertEqual(folder.read("s").session["title"], "new")
+        self.assertFalse(await change, "it does not wait")
+        stored: Any = folder.read("s").session
+        self.assertEqual(stored["interrupts"][0]["answer"], NO)
+
+    async def test_one_that_comes_while_it_runs_waits_and_the_first_counts(self) -> None:
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = KeptFolder(home, "ann", Room(100, 1 << 30, 1 << 20))
+        folder.put("s", session(), "")
+        changes = Changes(home, lambda owner: folder, Marks(home))
+        changes.marks.set(Mark("ann", "s"))
+        key = ("ann", "s")
+        with folder.lock("s") as running:
+            running.open()
+            self.assertTrue(await changes.answer(key, [{"id": "int-c1", "answer": NO}]))
+            for late in (YES, {"status": "resolved"}):
+                with self.assertRaises(Problem) as caught:
+                    await changes.answer(key, [{"id": "int-c1", "answer": late}])
+                self.assertEqual(caught.exception.code, "question_closed")
+        again = Changes(home, lambda owner: folder, Marks(home))  # another process, after a kill
+        self.assertEqual(again.keys(), {key})
+        self.assertEqual(again.count("ann", ["s"]), {"s": 0})
+        for _ in range(2):  # it may be killed before the file is removed
+            made, files = again.apply(key, folder.read("s").session)
+            self.assertEqual(made["interrupts"][0]["answer"], NO)
+        remove(files)
+        self.assertEqual(again.keys(), set())
 
 
 if __name__ == "__main__":

@@ -16,9 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.errors import Problem
+from server.extensions.keeper.changes import Changes
 from server.extensions.keeper.folder import KeptFolder, Room
+from server.extensions.keeper.marks import Mark, Marks
 from server.extensions.keeper.wakes import Wakes
-from server.extensions.keeper.webhooks import MAX_BODY
+from server.extensions.keeper.webhooks import BURST, MAX_BODY, MOST_WAITING
 
 from ...tooling import patience
 from ...tooling.child import Yaa
@@ -53,9 +55,15 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
                 raise self.refuses.pop()
             self.assertEqual((owner, session_id), ("ann", "news"))
             self.runs += 1
+            self.running.remove(owner, session_id)
             self.ran.set()
 
-        return Wakes(self.home / "marks", lambda owner: self.folder, run, lambda: self.now)
+        def folder(owner: str) -> KeptFolder:
+            return self.folder
+
+        self.running = Marks(self.home)
+        changes = Changes(self.home, folder, self.running)
+        return Wakes(self.home, folder, changes, run, lambda: self.now)
 
     async def keep(self, schedule: Any = None, **more: Any) -> None:
         """Keep a session with a schedule, which is then waited for, until it is almost due."""
@@ -112,7 +120,7 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         for other in others:
             other.open()
         await self.until_run()
-        self.wakes.run_ended("ann", "news")
+        self.wakes.look("ann", "news")
         for wakes in (self.wakes, *others):  # each has decided to wait for tomorrow
             await wakes.close()
         self.wakes = self.make()
@@ -138,11 +146,15 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         await self.keep({"overlap": "queue"})
         with self.folder.lock("news") as kept:
             kept.open()
+            self.running.set(Mark("ann", "news"))
             self.now = DUE + 1
-            await self.until_idle()
+            await self.until(lambda: self.wakes._changes.keys())
+            await self.wakes.close()
         self.assertEqual((self.messages(), self.runs), ([], 0))
+        self.running.remove("ann", "news")
         self.now = DUE + 3_600  # later than what is missed
-        self.wakes.run_ended("ann", "news")
+        self.wakes = self.make()  # what waits survives a kill
+        self.wakes.open()
         await self.until(self.ran.is_set)
         self.assertEqual(len(self.messages()), 1)
 
@@ -151,32 +163,48 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.folder.put("news", session, "")
         with self.folder.lock("news") as kept:
             kept.open()
+            self.running.set(Mark("ann", "news"))
             await self.wakes.note_change("ann", "news", session)
             await self.until(lambda: self.wakes._since)
+        self.running.remove("ann", "news")
+        self.wakes.look("ann", "news")
         self.assertEqual(len(await self.until_run()), 1)
 
-    async def test_a_refusal_ends_it_and_the_message_stays(self) -> None:
+    async def test_after_a_refusal_the_message_stays_and_the_next_time_is_waited_for(self) -> None:
         self.refuses = [Problem("forbidden", "no key")]
         await self.keep()
         self.now = DUE + 1
         with self.assertLogs("yaa", "WARNING") as logs:
-            await self.until_idle()
-        self.assertIn("no key", logs.output[0])
-        self.assertEqual((len(self.messages()), self.runs), (1, 0))
+            await self.until(lambda: logs.output)
+            self.assertIn("no key", logs.output[0])
+            self.assertEqual((len(self.messages()), self.runs), (1, 0))
+            self.now = DUE + 86_401
+            self.wakes.look("ann", "news")
+            await self.until(self.ran.is_set)
 
-    async def test_one_that_cannot_be_decided_is_said(self) -> None:
-        def full(owner: str) -> KeptFolder:
-            raise Problem("disk_failed", "no room is left")
+    async def test_one_that_cannot_be_looked_at_is_tried_again_and_said(self) -> None:
+        refusals = [Problem("disk_failed", "no room is left")]
+        await self.keep()
+        await self.wakes.close()
+
+        def folder(owner: str) -> KeptFolder:
+            if refusals:
+                raise refusals.pop()
+            return self.folder
 
         async def run(owner: str, session_id: str) -> None:
-            raise AssertionError
+            self.ran.set()
 
-        wakes = Wakes(self.home / "marks", full, run, lambda: self.now)
-        self.addAsyncCleanup(wakes.close)
+        changes = Changes(self.home, folder, self.running)
+        self.wakes = Wakes(self.home, folder, changes, run, lambda: self.now, again_s=0.01)
         with self.assertLogs("yaa.keeper", "WARNING") as logs:
-            wakes.run_ended("ann", "news")
-            await self.until(lambda: not wakes._tasks)
-        self.assertIn("runs by itself no more, until it is stored or run: ", logs.output[0])
+            self.wakes.look("ann", "news")
+            await self.until(self.messages)
+        self.assertIn("cannot be looked at: no room is left", logs.output[0])
+        (said,) = self.messages()
+        self.assertEqual((said["role"], said["code"]), ("error", "keeper_not_run"))
+        self.assertIn("no room is left", said["content"])
+        self.assertEqual(len(await self.until_run()), 2, "and it runs when it is due")
 
     async def test_a_paused_one_and_one_without_a_schedule_are_not_waited_for(self) -> None:
         session: Any = {"messages": [], "ext": {"keeper": {"schedule": DAILY | {"paused": True}}}}
@@ -186,7 +214,7 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([mark.id for mark in self.wakes._marks.all()], ["news"])
         revision = self.folder.read("news").revision
         self.folder.put("news", {"messages": []}, revision)
-        self.wakes.run_ended("ann", "news")
+        self.wakes.look("ann", "news")
         await self.until_idle()
         self.assertEqual([*self.wakes._marks.all()], [])
         self.assertEqual(self.runs, 0)
@@ -202,9 +230,12 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         await self.wakes.note_change("ann", "news", {"messages": []})
         self.folder.put("news", {"messages": [], "ext": {"keeper": {"schedule": {"cron": 7}}}}, "")
         with self.assertLogs("yaa", "WARNING"):
-            self.wakes.run_ended("ann", "news")
-            await self.until_idle()
+            for _ in range(2):
+                self.wakes.look("ann", "news")
+                await self.until_idle()
         self.assertEqual(self.runs, 0)
+        (said,) = self.messages()
+        self.assertIn("did not run by itself", said["content"])
 
 
 class Deliveries(test_runs.Case):
@@ -288,16 +319,47 @@ class Deliveries(test_runs.Case):
             self.assertEqual(roles, ["user", "assistant", "tool", "assistant", "user", "assistant"])
             self.assertEqual(self.executions("s"), [1])
 
-    def test_one_that_comes_while_it_runs_is_to_come_again(self) -> None:
+    def test_those_that_come_while_it_runs_begin_the_next_run_after_a_kill_too(self) -> None:
         self.hold(0)
         with self.server() as yaa:
             self.keep(yaa, "s", messages=[{"role": "user", "content": "go"}])
             self.ask(yaa, "POST", "s/run")
             self.until_reached(0)
-            self.assertEqual(self.deliver(yaa, b"{}")[0], 429)
-            self.model.holds[0].set()
-            self.rest(yaa, "s")
-            self.until(lambda: self.deliver(yaa, b"{}")[0] == 202)
+            for body in (b"1", b"2"):
+                self.assertEqual(self.deliver(yaa, body), (202, {"taken": True}))
+            self.assertEqual(self.deliver(yaa, b"1"), (200, {"taken": False}))
+            self.assertEqual(self.ask(yaa, "GET", "")["sessions"][0]["queued"], 2)
+            yaa.kill()
+        self.model.holds.pop(0).set()
+        with self.server() as yaa:
+            self.until(lambda: len(self.ask(yaa, "GET", "s")["messages"]) >= 5)
+            session = self.rest(yaa, "s")
+            self.assertEqual(self.ask(yaa, "GET", "")["sessions"][0]["queued"], 0)
+        roles = [each["role"] for each in session["messages"]]
+        self.assertEqual(roles, ["user", "assistant", "user", "user", "assistant"])
+
+    def test_so_many_may_wait_while_it_runs(self) -> None:
+        self.hold(0)
+        with self.server() as yaa:
+            names = [{**WEBHOOKS[0], "name": f"build{n}"} for n in range(MOST_WAITING // BURST + 1)]
+            said = {"role": "user", "content": "go"}
+            self.keep(yaa, "s", messages=[said], ext={"keeper": {"webhooks": names}})
+            self.ask(yaa, "POST", "s/run")
+            self.until_reached(0)
+            statuses = [
+                self.deliver(yaa, b"%d" % n, f"build{n // BURST}")[0]
+                for n in range(MOST_WAITING + 1)
+            ]
+            self.assertEqual(statuses, [202] * MOST_WAITING + [429])
+
+    def test_a_delivery_whose_run_is_refused_is_said(self) -> None:
+        nobody = {"config": {"llm_api": {"provider": {"name": "nobody"}}}}
+        with self.server() as yaa:
+            self.keep(yaa, "s", **nobody)
+            self.assertEqual(self.deliver(yaa, b"1")[0], 202)
+            self.until(lambda: len(self.ask(yaa, "GET", "s")["messages"]) > 1)
+            messages = self.rest(yaa, "s")["messages"]
+        self.assertEqual([each["role"] for each in messages], ["user", "error"])
 
     def test_wrong_keys_are_refused_when_they_are_stored(self) -> None:
         with self.server() as yaa:

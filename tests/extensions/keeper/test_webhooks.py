@@ -156,9 +156,9 @@ class Taken(unittest.TestCase):
         owner, session = more.get("owner", "ann"), more.get("session", self.session)
         message = self.webhooks.take(owner, session, name, headers, body)
         if message and session:
-            added = add_delivery(session, message, busy=more.get("busy", False))
+            added = add_delivery(session, message)
             if session is self.session:
-                self.session = added
+                self.session = added if more.get("busy") else send_waiting(added)
         return message
 
     def token(self, delivery: str = "") -> Any:
