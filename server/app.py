@@ -62,9 +62,10 @@ from .telemetry.otlp import Exporter
 from .tools.execution_claims import Claims, Locks
 from .tools.retention import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
+from .tools.session_files import SessionFiles
 from .tools.toolbox import Toolbox
 from .tools.web_search import SearchChoice, find_search
-from .workspace.collection import limit_objects
+from .workspace.host import Workspaces as RecordedFiles
 
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 Routes = Mapping[tuple[str, str], Route]  # by method and path
@@ -79,7 +80,7 @@ class App:
     of a program that embeds yaa (library/program.py). `former` is the App of an earlier
     configuration of this process (cli/live_config.py), whose runs and calls are known here too.
     `accounts`: what people hold of the process. `clock`: seconds since 1970. `locks`: those of the
-    home folder's processes.
+    home folder's processes. `files`: those of sessions; None: recorded ones, and real folders.
     Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
     an unusable tool.
     """
@@ -99,6 +100,7 @@ class App:
         accounts: Accounts | None = None,
         clock: Callable[[], float] = time.time,
         locks: Locks | None = None,
+        files: SessionFiles | None = None,
     ) -> None:
         self.config = config
         self.process = process or share(config.server["extensions"])(0)
@@ -126,12 +128,11 @@ class App:
         self.claims = Claims(config.home / "claims", ttl_s, limits["result_ttl_s"], clock=clock)
         trusted = owners(server["api_keys"], home_key=server["home_key"])
         self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
-        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings, self.accounts)
+        files = files or RecordedFiles.of(config, trusted)
+        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings, self.accounts, files)
         self.toolbox.add(tools)
-        self.agents = AgentRegistry(
-            *(config.agents_folder, config.session["agent"], trusted),
-            limits=config.session["config"]["limits"],
-        )
+        known = config.agents_folder, config.session["agent"], trusted
+        self.agents = AgentRegistry(*known, limits=config.session["config"]["limits"])
         self.locks: Locks = former.locks if former else locks or Locks(config.home / "claims.lock")
         self.is_replaced = False
         self.records = RunRecords(config.home / "runs", ttl_s, clock=clock)
@@ -222,7 +223,7 @@ class App:
         self.records.sweep()
         self.signals.sweep()
         self.usage.write()
-        limit_objects(self.config.home, self.config.server["workspace"]["objects_mb"] << 20)
+        self.toolbox.workspaces.clean()
         return self.workspaces.sweep()
 
     def storage_figures(self) -> list[StorageFigures]:
@@ -298,9 +299,7 @@ class App:
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
             "search": [*self.search.problems],
-            "folders": self.toolbox.workspaces.places.folders.problems(
-                people_of(self.config.server["api_keys"])
-            ),
+            "folders": self.toolbox.workspaces.problems(people_of(self.config.server["api_keys"])),
             "hooks": self.hooks.problems,
             "extensions": self._extension_problems(),
             "logs": self._file_problems(),
@@ -361,7 +360,7 @@ class App:
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "permission_modes": self.toolbox.permissions.info(),
-            "folders": self.toolbox.workspaces.places.folders.info(owner),
+            "folders": self.toolbox.workspaces.folders(owner),
             "workspace": self.toolbox.workspaces.info(),
             "records": self.records.info(),
             "hooks": self.hooks.info(),

@@ -29,12 +29,12 @@ from .lib.json_schema.field_types import ANY, Kind
 from .lib.runtime.start_folder import resolve
 from .lib.sandbox import network_policy
 from .lib.sandbox.policy import code_folders, read_mistakes
+from .settings import real_folders as folders
 from .settings import schema
 from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes
 from .settings.secret_values import mask_within, secrets_in, secrets_within
 from .telemetry import redact
-from .workspace import folders
 
 KeyPath = tuple[str, ...]
 

@@ -31,6 +31,7 @@ from server.lib.runtime.offload import LARGE
 from server.lib.strict_json import canonical, dumps, dumps_in_pieces
 from server.session import schema
 from server.telemetry import log
+from server.tools.session_files import SessionFiles
 
 from . import growing
 from .api import fakes as wire
@@ -82,7 +83,7 @@ class Server:
         self.app = App(Config(server, session, home), {})
         model = Model(lambda messages: [("text", ["ok"])])
         self.app.agent.models = model  # type: ignore[assignment]
-        self.app.agent.workspaces = None  # their processes outlive the event loop of a request
+        self.app.agent.workspaces = SessionFiles(home)  # others outlive the loop of a request
         self.app.agent.ids, self.app.agent.clock = Ids(), ManualClock()
         self.app._opened.set()
         self.router = routes(self.app, Keys([], required=False))

@@ -63,10 +63,10 @@ class CallRunner:
         executions: Executions,
         clock: Callable[[], int],
         new_id: Callable[[str], str],
+        files: RunWorkspace,
         owner: str = "",
-        files: RunWorkspace | None = None,
     ) -> None:
-        self._files = files or RunWorkspace(session, None)
+        self._files = files
         self._session, self._toolbox = session, toolbox
         self._executions, self._clock, self._new_id = executions, clock, new_id
         self._owner, self.record = owner, RecordWriter()

@@ -53,6 +53,7 @@ from ..telemetry import log, tracing
 from ..telemetry.monthly_usage import MonthlyUsage
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
+from ..tools.session_files import SessionFiles, Workspaces
 from ..tools.toolbox import Toolbox
 from .call_runner import CallRunner, ClaimError
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
@@ -63,7 +64,7 @@ from .key_in_answer import key_refuser
 from .observer import RunObserver
 from .run_parts import MakePart, RunParts
 from .run_records import RunRecords, StopSignals
-from .run_workspace import RunWorkspace, Workspaces
+from .run_workspace import RunWorkspace
 from .side_calls import SideCalls
 from .workspace_steps import AlignWorkspace
 
@@ -142,7 +143,7 @@ class BaseAgent:
         former: BaseAgent | None = None,
         parts: Iterable[MakePart] = (),
     ) -> None:
-        self.workspaces, self.parts = workspaces, tuple(parts)
+        self.workspaces, self.parts = workspaces or SessionFiles(config.home), tuple(parts)
         limits = config.server["limits"]
         self.defaults = config.session
         self.refuse_keys = key_refuser(config)

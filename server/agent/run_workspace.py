@@ -13,22 +13,20 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
-from ..errors import Problem, refuse, translate_problems
+from ..errors import Problem, translate_problems
 from ..json_types import Change, Event, Json, RunWarning, Session, ToolCall, ToolResult
 from ..lib.json_schema.field_types import Misfit
 from ..session.call_actions import Execute, Toolbox
 from ..session.events import drop, put, run_error, state_delta
+from ..session.workspace_error import WorkspaceError
 from ..session.workspace_stand import stand_of
 from ..telemetry import log
 from ..tools.result import with_files
-from ..workspace.errors import WorkspaceError
-from ..workspace.interface import Workspace
-from ..workspace.interface import Workspaces as Workspaces
+from ..tools.session_files import Workspace, Workspaces
 from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState, is_lost, lost_calls
 
 MOST_CHANGES = 100  # files named in a document
 MOST_MISSING = 1_000  # objects named in an interrupt
-NO_FOLDERS = "this server has no folders"
 UNRECORDED = "workspace_unrecorded"  # a code of `run.warnings`
 # Codes with which a restore fails -> the code of RUN_ERROR; any other is `workspace_failed`.
 RUN_CODES = {"busy": "workspace_busy", "disk_full": "disk_full"}
@@ -37,19 +35,15 @@ logger = log.get("agent")
 
 
 def workspace_of(
-    session: Session, workspaces: Workspaces | None, owner: str, opening: list[Event]
-) -> Workspace | None:
-    """Return the workspace of a session, None if there are none here. Raises Problem.
+    session: Session, workspaces: Workspaces, owner: str, opening: list[Event]
+) -> Workspace:
+    """Return the workspace of a session. Raises Problem.
 
     Adds to the opening events where the tools work, and the mode of its folder, if the session has
     another one.
     """
     about = session.get("workspace", {})
     folder = about.get("folder")
-    if workspaces is None:
-        if folder is not None:
-            refuse("folder_unknown", [Misfit(("workspace", "folder"), NO_FOLDERS).error()])
-        return None
     with translate_problems(_at_folder):
         workspace = workspaces.get(owner, opening[0]["threadId"], folder)
     if place := workspace.describe(session):
@@ -68,16 +62,14 @@ def _at_folder(problem: Problem) -> Problem:
 class RunWorkspace:
     """The workspace of one run.
 
-    workspace   None if nothing is recorded here
     state       what is known of the workspace
     """
 
-    def __init__(self, session: Session, workspace: Workspace | None) -> None:
+    def __init__(self, session: Session, workspace: Workspace) -> None:
         self._session, self._workspace = session, workspace
         self._is_current = False  # nothing has run here since the last record
-        recorded = workspace is not None and workspace.is_recorded
         self.state = NO_WORKSPACE
-        if workspace is not None and recorded:
+        if workspace.is_recorded:
             self.state = WorkspaceState(recorded=True, mode=workspace.mode)
 
     def forget(self) -> None:
@@ -88,7 +80,7 @@ class RunWorkspace:
 
     @classmethod
     def of(
-        cls, session: Session, workspaces: Workspaces | None, owner: str, opening: list[Event]
+        cls, session: Session, workspaces: Workspaces, owner: str, opening: list[Event]
     ) -> RunWorkspace:
         """Return the workspace of a run; see `workspace_of`. Raises Problem."""
         return cls(session, workspace_of(session, workspaces, owner, opening))
@@ -304,8 +296,6 @@ class RunWorkspace:
         return [_change(each) for each in diff["files"][:MOST_CHANGES]], diff["count"]
 
     async def _request(self, name: str, **arguments: Any) -> Json:
-        if self._workspace is None:
-            raise WorkspaceError("unavailable", "this server has no workspaces")
         try:
             return await self._workspace.request(name, **arguments)
         except WorkspaceError as error:

@@ -14,9 +14,10 @@ from ..errors import Problem
 from ..json_types import Json
 from ..lib.runtime.accounts import OWNER, Pool
 from ..session.limits import LimitCeilings
+from ..tools.session_files import Workspaces
 from .body import BodyLimits, misfit, read_object
 from .router import RequestContext
-from .transfers import Workspace, Workspaces, send_content, workspace_problems
+from .transfers import Workspace, send_content, workspace_problems
 
 HEADERS = {
     "Content-Type": "application/octet-stream",

@@ -13,10 +13,10 @@ from ..errors import Problem
 from ..json_types import Json
 from ..lib.json_schema.objects import object_schema
 from ..session.limits import LimitCeilings
+from ..tools.session_files import Workspaces
 from .body import BodyLimits, read_fields
 from .router import RequestContext, Route
 from .transfers import (
-    Workspaces,
     about_upload,
     read_query,
     receive_content,

@@ -16,9 +16,8 @@ from urllib.parse import parse_qsl
 from ..errors import Problem
 from ..json_types import Json
 from ..lib.runtime.command import COMMAND
-from ..workspace.errors import WorkspaceError
-from ..workspace.interface import Workspace as Workspace
-from ..workspace.interface import Workspaces as Workspaces
+from ..session.workspace_error import WorkspaceError
+from ..tools.session_files import Workspace as Workspace
 from .router import RequestContext
 from .static import byte_range, matches
 

@@ -17,12 +17,12 @@ from ..errors import Problem
 from ..json_types import Json
 from ..lib.json_schema.objects import object_schema
 from ..session.limits import LimitCeilings
+from ..tools.session_files import Workspaces
 from .body import BodyLimits, read_fields
 from .files import MAX_ID, disposition
 from .router import RequestContext, Route
 from .transfers import (
     HEADERS,
-    Workspaces,
     about_upload,
     number_in,
     read_pairs,

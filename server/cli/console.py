@@ -32,8 +32,8 @@ from ..session.events import alias, run_wait
 from ..session.limits import ASK
 from ..session.outcome import ended_by, finish_text
 from ..session.sanitize import sanitize
+from ..session.workspace_error import WorkspaceError
 from ..session.workspace_stand import tree_for_message
-from ..workspace.errors import WorkspaceError
 from . import session_files
 from .chat_store import describe
 from .overlay import OverlayChanges

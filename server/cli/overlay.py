@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json, Session
+from ..session.workspace_error import WorkspaceError
 from ..session.workspace_stand import stand_at
-from ..workspace.errors import WorkspaceError
 from .call_lines import STYLES
 from .terminal import YES, Terminal, on_one_line
 

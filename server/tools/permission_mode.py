@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..json_types import Json, RunWarning, Session
 from ..lib.sandbox.policy import CONFINING
-from ..workspace.folders import MODES
+from ..settings.real_folders import MODES
 from .runner import ToolRunner
 
 # Mode -> kinds of work that run in it (`ChildTool.runs_in`).
@@ -107,8 +107,7 @@ class PermissionModes:
         name = workspace.get("folder") if isinstance(workspace, dict) else None
         if not name:
             return "own"
-        folders = self._runner.places.folders
-        return next((folder.mode for folder in folders if folder.name == name), "")
+        return self._runner.files.mode_of(name)
 
 
 @lru_cache(maxsize=64)  # it is asked for at each decision

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..telemetry import log
-from ..workspace.places import STATES
 from .execution_claims import HORIZON, RESULT
+from .session_files import STATES
 from .trials import OWN
 
 DAY_S = 86400

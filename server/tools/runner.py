@@ -22,6 +22,7 @@ from typing import Any
 from ..errors import Problem
 from ..json_types import Json
 from ..lib.runtime.accounts import Accounts
+from ..lib.sandbox.folders import identities, make_folders
 from ..lib.sandbox.kept_processes import KeptProcesses
 from ..lib.sandbox.network_policy import NetworkPolicy
 from ..lib.sandbox.package import Package, closed_folder
@@ -31,11 +32,9 @@ from ..lib.sandbox.process import Job, Outcome, PlainProcess, Process, Sandboxed
 from ..lib.sandbox.process_call import Emit, ProcessCall
 from ..lib.sandbox.warm_pools import WarmPools
 from ..lib.sandbox.worker_pool import WAITING, WorkerPool
-from ..workspace.errors import WorkspaceError
-from ..workspace.folders import Folders
-from ..workspace.places import CALL_FILES, STATES, STORE, Places, identities, make_folders
-from ..workspace.shared_lock import share_lock
+from ..session.workspace_error import WorkspaceError
 from . import child_calls, trials
+from .session_files import CALL_FILES, STATES, STORE, WORKSPACES, SessionFiles
 
 __all__ = ["OWN_LIMITS", "Job", "Outcome", "ToolRunner"]
 
@@ -68,15 +67,16 @@ class ToolRunner:
         *,
         most: int = 16,
         idle_s: float = 600,
-        folders: Folders | None = None,
+        files: SessionFiles | None = None,
         accounts: Accounts | None = None,
     ) -> None:
         self.accounts = accounts or Accounts()
         self._processes = KeptProcesses(most, idle_s)
         self._pools: list[WorkerPool] = []  # of the owner's packages
         self._warm = WarmPools()
-        self.places = Places(home, folders)
-        self.workspaces = self.places.workspaces
+        self.files = files or SessionFiles(home)
+        self.files.starter = self
+        self.workspaces = self.files.home / WORKSPACES
         self.more_mounts: list[FindMounts] = []  # beside the folders of a session
         self.pool = pool
         self.sandbox = make_proof(pool.policy.tier if pool else "none", "off", {})
@@ -97,7 +97,7 @@ class ToolRunner:
             (home / name).mkdir(exist_ok=True)
             (home / name).chmod(self.workspaces.stat().st_mode & 0o711)  # below tier A users pass
         self._remove_stale()
-        roots, early = self.places.roots, child_calls.PRELOAD
+        roots, early = self.files.roots, child_calls.PRELOAD
         if proof is None:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt, roots, early)
         else:
@@ -111,8 +111,7 @@ class ToolRunner:
         self._warm.open(options["idle_s"])
         if self.pool is not None and proof is None:
             self._warm.touch(self.pool)
-        self.places.folders.tier = self.tier
-        await trials.try_folders(self._run, self.places, self.run_as)
+        await self.files.open()
 
     def _remove_stale(self) -> None:
         """Remove folders of the server's own calls that a killed server left behind."""
@@ -178,12 +177,12 @@ class ToolRunner:
     async def _attempt(
         self, pool: WorkerPool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
-        other = ToolRunner(self.workspaces.parent, pool)
-        return await trials.try_escapes(other._run, other.workspaces, pool.policy, network, facts)
+        run = ToolRunner(self.workspaces.parent, pool).run_own
+        return await trials.try_escapes(run, self.workspaces, pool.policy, network, facts)
 
     def folder(self, session_id: str, owner: str = "") -> Path:
         """Return the own folder of a session of `owner` (`owner` of api/auth.py Key)."""
-        return self.places.own(owner, session_id)
+        return self.files.own(owner, session_id)
 
     async def run(self, job: Job, emit: Emit = bool) -> Outcome:
         """Run a call: pass its output to `emit` as it comes, and return its Outcome.
@@ -194,10 +193,9 @@ class ToolRunner:
             with trials.own_folder(self.workspaces) as folder:
                 return await self._run(job, (Mount(WORKSPACE, folder, own=True),), emit)
         try:
-            place = self.places.find(job.owner, job.session_id, job.folder)
-            make_folders(place.for_operations(), self.run_as)
+            place = self.files.get(job.owner, job.session_id, job.folder)
             more = (mount for find in self.more_mounts for mount in find(job))
-            async with share_lock(place, self.run_as):  # nobody restores the workspace meanwhile
+            async with place.hold(self.run_as):  # nobody restores the workspace meanwhile
                 return await self._run(job, (*place.for_tools(), *more), emit)
         except (Problem, WorkspaceError) as error:
             return self._failure(error.code, error.detail)
@@ -208,6 +206,10 @@ class ToolRunner:
         """Return the outcome of a call that was not begun."""
         error = {"type": kind, "message": message}
         return Outcome("error", error=error, tier=self.sandbox["tier"])
+
+    async def run_own(self, job: Job, mounts: tuple[Mount, ...]) -> Outcome:
+        """Run a call of the server itself, in folders that it was given."""
+        return await self._run(job, mounts)
 
     async def _run(self, job: Job, mounts: tuple[Mount, ...], emit: Emit = bool) -> Outcome:
         with self.accounts.call(job.owner) as nice:

@@ -34,8 +34,6 @@ from ..session.json_patch import copy_json
 from ..session.limits import LimitCeilings
 from ..session.modes import FINISH
 from ..session.schema import MAX_ERRORS
-from ..workspace.folders import Folders
-from ..workspace.host import Workspaces
 from . import client_tools, policy
 from .arguments import Pending, ToolResults, fill_templates, fit_arguments, misfits
 from .base import (
@@ -56,6 +54,7 @@ from .permission_mode import Permission, PermissionModes
 from .policy import STRICTER, Grants, call_limits, decide, fingerprint, unmet_requirements
 from .result import envelope, shown_files, text_for_model
 from .runner import FindMounts, Outcome, ToolRunner
+from .session_files import SessionFiles
 from .tool_source import ToolSource
 
 MOST_HINTS = 5  # unknown tool names per decision for which similar names are suggested
@@ -120,12 +119,13 @@ class Toolbox:
         owners: Collection[str] = ("",),
         ceilings: LimitCeilings | None = None,
         accounts: Accounts | None = None,
+        files: SessionFiles | None = None,
     ) -> None:
         """Create a toolbox; without a `client`, tools that need the network are absent.
 
         `owners`: keys that may change the agents shared by all keys (agents/registry.py).
         `ceilings`: limits per key; default: the server's limits for every key. `accounts`: what
-        people hold of the process.
+        people hold of the process. `files`: those of sessions; None: only a folder for each.
         """
         server = config.server
         self._home = config.home
@@ -139,10 +139,10 @@ class Toolbox:
             config.home,
             most=server["limits"]["stateful_processes"],
             idle_s=server["limits"]["stateful_idle_s"],
-            folders=Folders(server["folders"], owners),
+            files=files,
             accounts=accounts,
         )
-        self.workspaces = Workspaces(self._runner.places, server["workspace"], self._runner)
+        self.workspaces = self._runner.files
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self.permissions = PermissionModes(server["permission_modes"], self._runner)
         self._modules: Json = server["tool_modules"]

@@ -1,7 +1,7 @@
 """Calls of the server itself, which try out in the sandbox what calls of tools may do.
 
-sandbox/probe.py judges the attempts to get out; a real folder that cannot be used as configured is
-noted with the reason. They run in folders of their own, whose names no session's can have.
+sandbox/probe.py judges the attempts to get out. They run in folders of their own, whose names no
+session's can have.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ..lib.sandbox import selftest
+from ..lib.sandbox.folders import make_folders
 from ..lib.sandbox.network_policy import NetworkPolicy
-from ..lib.sandbox.policy import FOLDER, SESSION, WORKSPACE, Mount, SandboxPolicy
+from ..lib.sandbox.policy import FOLDER, WORKSPACE, Mount, SandboxPolicy
 from ..lib.sandbox.process import Job, Outcome
-from ..workspace.places import Places, make_folders
 
 OWN = "own-"  # prefix of folders for the server's own calls; sessions' names have no dash
 LIMITS: dict[str, float] = {
@@ -59,32 +59,11 @@ async def try_escapes(
         here = FOLDER if policy.tier == "A" else kept
         args = {"facts": {**facts, "kept": here, "tier": policy.tier}}
         job = Job(where, args, None, LIMITS, reach=NetworkPolicy(network))
-        return dict(await _result(run, job, mounts))
+        return dict(await result_of(run, job, mounts))
 
 
-async def try_folders(run: Run, places: Places, run_as: int) -> None:
-    """Try what each real folder allows, and note why one is refused."""
-    where = ("module", selftest.__name__, selftest.folder_access.__name__)
-    for folder in places.folders:
-        if places.folders.reason(folder):
-            continue
-        with own_folder(places.workspaces) as own:
-            files = Mount(WORKSPACE, str(folder.path), folder.mode != "read")
-            job = Job(where, {"mode": folder.mode}, None, LIMITS)
-            try:
-                reason = str(await _result(run, job, (files, Mount(SESSION, own, own=True))))
-            except OSError as error:
-                reason = f"cannot be reached: {error.strerror}"
-        if reason and run_as and folder.mode != "read":
-            reason += (
-                f" by user {run_as} (server.sandbox.run_as): allow it, or set run_as to the user"
-                " whom the folder belongs to"
-            )
-        if reason:
-            places.folders.refused[folder.name] = f"The folder {folder.name} {reason}"
-
-
-async def _result(run: Run, job: Job, mounts: tuple[Mount, ...]) -> Any:
+async def result_of(run: Run, job: Job, mounts: tuple[Mount, ...]) -> Any:
+    """Return the result of a call of the server itself. Raises OSError."""
     outcome = await run(job, mounts)
     if outcome.status != "ok":
         raise OSError(0, str(outcome.error.get("message")))

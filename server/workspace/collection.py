@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..tools.session_files import STATES, STORE
 from .objects import ObjectStore
-from .places import STATES, STORE, Places
+from .places import Places
 from .state import FILE
 from .trees import reachable
 

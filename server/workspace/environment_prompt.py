@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..lib.runtime.descriptors import open_fd
 from ..lib.sandbox.network_policy import NetworkPolicy
-from .folders import Folder
+from ..settings.real_folders import Folder
 
 MOST_HOSTS = 5  # that are named
 MAX_NAME = 60  # characters of a folder's or branch's name

@@ -1,13 +1,13 @@
-"""The error that an operation on a workspace ends with, and the errors of the system as such."""
+"""Errors of the system, as the error that an operation on a workspace ends with."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ..lib.problem import BROKEN, FULL
+from ..session.workspace_error import WorkspaceError as WorkspaceError
 
 CLOSED = (errno.EACCES, errno.EPERM)
 READ_ONLY = (*CLOSED, errno.EROFS)
@@ -17,20 +17,6 @@ CODES = (
     (CLOSED, "closed"),
     ((errno.ENOENT, errno.ENOTDIR), "not_found"),
 )
-
-
-class WorkspaceError(Exception):
-    """An operation refuses.
-
-    `code` is one of not_found, outside, exists, invalid, too_large, disk_full, disk_failed, closed,
-    missing_objects, conflict, moved, busy, failed. `detail` is a sentence for people without paths
-    of the server; `facts` are further members for clients. `unfinished` among them: it has begun,
-    and the next operation goes on with it.
-    """
-
-    def __init__(self, code: str, detail: str, **facts: Any) -> None:
-        super().__init__(detail)
-        self.code, self.detail, self.facts = code, detail, facts
 
 
 @contextmanager

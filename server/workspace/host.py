@@ -9,18 +9,27 @@ process died is sent again, once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
 
+from ..config import Config
 from ..json_types import Json, Session
+from ..lib.sandbox.folders import identities, make_folders
 from ..lib.sandbox.kept_processes import KeptProcess, KeptProcesses
 from ..lib.sandbox.network_policy import NetworkPolicy, narrow
 from ..lib.sandbox.policy import SCRATCH_NAME, Mount
-from ..lib.sandbox.process import Job, Outcome, Process
+from ..lib.sandbox.process import Job, Outcome
+from ..settings.real_folders import Folders
 from ..telemetry import log
+from ..tools.session_files import SessionFiles
+from .collection import limit_objects
 from .environment_prompt import describe
 from .errors import WorkspaceError, system_errors
-from .places import Place, Places, identities, make_folders
+from .folder_trials import try_folders
+from .places import Place, Places
+from .shared_lock import share_lock
 
 WHERE = ("module", f"{__package__}.process", "answer")
 LIMITS: dict[str, float] = {
@@ -35,43 +44,27 @@ LIMITS: dict[str, float] = {
 logger = log.get("workspace")
 
 
-class Starter(Protocol):
-    """What starts processes of the sandbox (tools/runner.py)."""
-
-    @property
-    def tier(self) -> str:
-        """Return the tier of the sandbox."""
-        ...
-
-    @property
-    def run_as(self) -> int:
-        """Return the user of tools if the server is root, else 0."""
-        ...
-
-    @property
-    def reach(self) -> NetworkPolicy:
-        """Return the network of a call by default."""
-        ...
-
-    async def start(self, job: Job, mounts: tuple[Mount, ...]) -> Process:
-        """Start a process for jobs like this one. Raises OSError."""
-        ...
-
-    def renew(self) -> None:
-        """Discard prepared workers: one could not be used."""
-        ...
-
-
-class Workspaces:
+class Workspaces(SessionFiles):
     """The workspaces of one server. `settings`: server.workspace."""
 
-    def __init__(self, places: Places, settings: Mapping[str, Any], starter: Starter) -> None:
-        self.places, self.settings, self.starter = places, dict(settings), starter
+    def __init__(self, home: Path, folders: Folders, settings: Mapping[str, Any]) -> None:
+        super().__init__(home)
+        self.places, self.settings = Places(home, folders), dict(settings)
         most, idle_s = int(settings["processes"]), float(settings["idle_s"])
         self.processes = WorkspaceProcesses(most, idle_s)
         largest = max(LIMITS["memory_mb"], settings["overlay_mb"], settings["file_mb"])
         self.limits = {**LIMITS, "file_mb": float(largest)}
-        self.withheld = ""  # why no process may be started; "" if it may
+
+    @classmethod
+    def of(cls, config: Config, owners: Collection[str] = ("",)) -> Workspaces:
+        """Return those of a configuration. `owners`: keys that count as the server's owner."""
+        folders = Folders(config.server["folders"], owners)
+        return cls(config.home, folders, config.server["workspace"])
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Return the folders that hold everything a call may get."""
+        return (*super().roots, *self.places.folders.paths)
 
     def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
         """Return the workspace of a session: its own, or that of the folder it names.
@@ -81,6 +74,15 @@ class Workspaces:
         """
         return Workspace(self, self.places.find(owner, session_id, folder_name))
 
+    def mode_of(self, folder_name: str) -> str:
+        """Return the mode of a real folder, "" if there is none of this name."""
+        return next((each.mode for each in self.places.folders if each.name == folder_name), "")
+
+    async def open(self) -> None:
+        """Try what the sandbox allows in real folders."""
+        self.places.folders.tier = self.starter.tier
+        await try_folders(self.starter, self.places)
+
     def info(self) -> Json:
         """Return `{recorded, reason?, limits}` for `/info`."""
         names = ("overlay_mb", "file_mb", "files", "objects_mb")
@@ -88,6 +90,18 @@ class Workspaces:
         if self.withheld:
             about["reason"] = self.withheld
         return {**about, "limits": {name: self.settings[name] for name in names}}
+
+    def folders(self, owner: str) -> list[Json]:
+        """Return `[{name, mode, available, reason?}]` of a person's folders for `/info`."""
+        return self.places.folders.info(owner)
+
+    def problems(self, people: Collection[str]) -> list[str]:
+        """Return what the owner has to fix, a line each. `people`: whom the keys are of."""
+        return self.places.folders.problems(people)
+
+    def clean(self) -> None:
+        """Remove recorded contents that are too many. Slow."""
+        limit_objects(self.home, self.settings["objects_mb"] << 20)
 
     def close(self) -> None:
         """End all workspace processes."""
@@ -105,6 +119,16 @@ class Workspace:
     def __init__(self, workspaces: Workspaces, place: Place) -> None:
         self._workspaces, self.place = workspaces, place
         self.id, self.mode, self.is_recorded = place.id, place.mode, place.mode != "read"
+        self.is_trusted = place.is_trusted
+
+    def for_tools(self) -> tuple[Mount, ...]:
+        """Return what a tool's call gets: the current folder, and a home beside a real one."""
+        return self.place.for_tools()
+
+    def hold(self, run_as: int) -> AbstractAsyncContextManager[None]:
+        """Keep the files from being replaced during a call. Raises WorkspaceError, OSError."""
+        make_folders(self.place.for_operations(), run_as)
+        return share_lock(self.place, run_as)
 
     def exists(self) -> bool:
         """Return whether its folder is there; the first call or operation makes it."""

@@ -1,25 +1,14 @@
-"""The folders of a workspace: where they are on this host, and what a call gets of them.
-
-What belongs to one API key (`owner` of api/auth.py Key) is under a name that is a hash of the owner
-and cannot be found with another: owners and session ids are arbitrary strings. The separating byte
-occurs in no UTF-8 text.
-"""
+"""The folders of a workspace: where they are on this host, and what a call gets of them."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..lib.sandbox.policy import FOLDER, OBJECTS, SESSION, STATE, WORKSPACE, Mount
-from .folders import Folder, Folders
+from ..settings.real_folders import Folder, Folders
+from ..tools.session_files import CALL_FILES, STATES, STORE, WORKSPACES, hash_of, own_name
 from .guard import protected_places
-
-WORKSPACES, STATES, STORE = "workspaces", "workspace_state", "objects"  # below the home folder
-CALL_FILES = "skill_files"  # what calls read beside them, each where it is mounted
 
 
 @dataclass(frozen=True)
@@ -43,6 +32,11 @@ class Place:
     def mode(self) -> str:
         """Return own, read, write or overlay."""
         return self.folder.mode if self.folder else "own"
+
+    @property
+    def is_trusted(self) -> bool:
+        """Return whether its folder says what models follow."""
+        return self.folder is not None and self.folder.trusted
 
     def for_tools(self) -> tuple[Mount, ...]:
         """Return what a tool's call gets: the current folder, and a home beside a real one."""
@@ -85,8 +79,7 @@ class Places:
 
     def own(self, owner: str, session_id: str) -> Path:
         """Return the folder of a session."""
-        parts = (owner, session_id) if owner else (session_id,)
-        return self.workspaces / _hash(*parts)
+        return self.workspaces / own_name(owner, session_id)
 
     def find(self, owner: str, session_id: str, folder_name: str | None = None) -> Place:
         """Return the workspace of a session: its own, or that of a real folder.
@@ -100,38 +93,10 @@ class Places:
             folder = self.folders.find(folder_name, owner)
             told = (folder.name, str(folder.path))
             if folder.mode == "overlay":
-                files = self.workspaces / _hash(owner, session_id, *told)
+                files = self.workspaces / hash_of(owner, session_id, *told)
                 name = files.name
             else:
                 files = folder.path
-                name = f"folder-{_hash(owner, *told)}"
-        state, objects = self._states / name, self._store / _hash(owner)
+                name = f"folder-{hash_of(owner, *told)}"
+        state, objects = self._states / name, self._store / hash_of(owner)
         return Place(name, owner, folder, files, session, state, objects)
-
-
-def make_folders(mounts: Iterable[Mount], run_as: int) -> None:
-    """Make those of these folders that belong to the server, for the user of tools. Raises OSError.
-
-    `run_as`: that user if the server is root, else 0.
-    """
-    for mount in mounts:
-        if not mount.own:
-            continue
-        folder = Path(mount.path)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o700 != 0o700:  # changed by a tool
-            folder.chmod(0o700)
-        with suppress(OSError):  # tools/retention.py removes unused workspaces by this time
-            os.utime(folder)
-        if run_as:  # safe by path: nobody else may write in the parent folder
-            os.chown(folder, run_as, run_as, follow_symlinks=False)
-
-
-def identities(mounts: Iterable[Mount]) -> str:
-    """Return what tells these folders from others that take their places. Raises OSError."""
-    return repr([(about.st_dev, about.st_ino) for about in map(os.lstat, (m.path for m in mounts))])
-
-
-def _hash(*told: str) -> str:
-    text = b"\xff".join(part.encode("utf-8", "surrogatepass") for part in told)
-    return hashlib.sha256(text).hexdigest()[:32]

@@ -17,6 +17,7 @@ from server.session.fold import Folder
 from server.session.workspace_stand import stand_of
 from server.tools.execution_claims import Claims, Locks
 from server.tools.toolbox import Toolbox
+from server.workspace.host import Workspaces
 
 from .. import proofs
 from ..fakes import DEFAULTS, Ids, ScriptedModel, answer, user
@@ -50,7 +51,8 @@ class Server:
         session = copy.deepcopy(DEFAULTS["session"])
         self.config, self.home = Config(server, session, home), home
         self.model = ScriptedModel(script)
-        self.toolbox = Toolbox(self.config)
+        self.files = Workspaces.of(self.config)
+        self.toolbox = Toolbox(self.config, files=self.files)
         self.starts = 0
 
     async def open(self) -> Server:
@@ -114,7 +116,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         return made
 
     def own(self, server: Server, folder: str | None = None) -> Path:
-        return server.toolbox.workspaces.get("", "s", folder).place.files
+        return server.files.get("", "s", folder).place.files
 
     TURNS = (
         [shell("echo 1 > a; ln -s a link; mkdir -p d; echo x > d/run; chmod 755 d/run")],
@@ -157,9 +159,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         (interrupt,) = waits["interrupts"]
         self.assertEqual(interrupt["reason"], "workspace_missing")
         answer(waits, "workspace_missing", {"action": "uploaded"})
-        theirs, ours = (
-            each.toolbox.workspaces.places.find("", "").objects for each in (server, other)
-        )
+        theirs, ours = (each.files.places.find("", "").objects for each in (server, other))
         for _ in range(10):  # folders name further objects, which are asked for next
             if not waits["interrupts"]:
                 break

@@ -35,7 +35,7 @@ from urllib.parse import quote
 
 from server.session.fold import Folder
 from server.session.workspace_stand import stand_of
-from server.workspace.folders import Folders
+from server.settings.real_folders import Folders
 from server.workspace.places import Place, Places
 
 from ..agent.test_loop import Client

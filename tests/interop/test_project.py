@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from server.session.workspace_stand import stand_of
-from server.workspace.folders import Folders
+from server.settings.real_folders import Folders
 from server.workspace.places import Places
 
 from ..chaos.files import RUN_AS, model, tree_of

@@ -16,10 +16,11 @@ from server.lib.http.client import Client
 from server.lib.sandbox.policy import TIERS
 from server.lib.sandbox.probe import make_proof
 from server.session.limits import ASK, BEYOND_RULES
+from server.settings.real_folders import MODES
 from server.tools.permission_mode import COPIES, REASONS
 from server.tools.shell_commands import only_looks
 from server.tools.toolbox import Toolbox
-from server.workspace.folders import MODES
+from server.workspace.host import Workspaces
 
 Json = dict[str, Any]
 BUILT_IN = {  # built-in tools that the rules ask about -> kind of work, "" for none
@@ -86,7 +87,7 @@ class Modes(unittest.IsolatedAsyncioTestCase):
         flags |= {"server.folders": folders}
         flags |= {f"server.{key}": value for key, value in server.items()}
         config = load(self.home / "home", None, {}, flags)
-        found = Toolbox(config, Client())
+        found = Toolbox(config, Client(), files=Workspaces.of(config))
         found._runner.sandbox = make_proof(tier, network, {})
         return found
 

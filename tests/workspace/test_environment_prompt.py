@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from server.lib.sandbox.network_policy import NetworkPolicy
+from server.settings.real_folders import Folder
 from server.workspace.environment_prompt import describe
-from server.workspace.folders import Folder
 
 OFF = NetworkPolicy()
 HOSTS = tuple(f"h{n}.org" for n in range(8))

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.config import ConfigError, load
 from server.errors import Problem
-from server.workspace.folders import Folders, mistakes
+from server.settings.real_folders import Folders, mistakes
 
 
 class Case(unittest.TestCase):

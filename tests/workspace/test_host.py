@@ -19,10 +19,10 @@ from server.config import load
 from server.errors import Problem
 from server.lib.sandbox.process import Job, Outcome
 from server.lib.sandbox.process_call import ProcessCall
+from server.settings.real_folders import Folders
 from server.tools.base import Invocation
 from server.tools.runner import ToolRunner
 from server.workspace.errors import WorkspaceError
-from server.workspace.folders import Folders
 from server.workspace.host import Workspaces
 
 from .. import proofs
@@ -69,7 +69,10 @@ class Case(unittest.IsolatedAsyncioTestCase):
         if hasattr(self, "runner"):  # at another tier
             await self.end(self.runner, self.workspaces)
             self.lay_out()
-        self.runner = ToolRunner(self.home, folders=Folders(self.configured()))
+        self.workspaces = Workspaces(
+            self.home, Folders(self.configured()), {**SETTINGS, **settings}
+        )
+        self.runner = ToolRunner(self.home, files=self.workspaces)
         if tier != "none":
             self.home.chmod(0o711)
             for name in ("workspaces", "workspace_state", "objects"):
@@ -80,8 +83,6 @@ class Case(unittest.IsolatedAsyncioTestCase):
             if self.runner.tier != tier:
                 self.runner.close()
                 self.skipTest(str(self.runner.sandbox["tried"]))
-        self.workspaces = Workspaces(self.runner.places, {**SETTINGS, **settings}, self.runner)
-
         self.addAsyncCleanup(self.end, self.runner, self.workspaces)
 
     @staticmethod
@@ -194,12 +195,12 @@ class Modes(Case):
         await self.open("none")
         (self.base / "project" / "file").unlink()
         (self.base / "project").rmdir()
-        about = {each["name"]: each for each in self.runner.places.folders.info()}
+        about = {each["name"]: each for each in self.workspaces.places.folders.info()}
         self.assertEqual(about["big"], {"name": "big", "mode": "overlay", "available": True})
         for name, word in (("notes", "tier A or B"), ("project", "No such file")):
             self.assertFalse(about[name]["available"])
             self.assertIn(word, str(about[name]["reason"]))
-        self.assertEqual(len(self.runner.places.folders.problems(())), 2)
+        self.assertEqual(len(self.workspaces.places.folders.problems(())), 2)
 
     async def test_a_folder_that_its_user_may_not_write(self) -> None:
         """Nothing could be written into it, or applied to it: that is said before any work."""
@@ -208,7 +209,7 @@ class Modes(Case):
             (self.base / name).chmod(0o555)
         before = {name: sorted((self.base / name).iterdir()) for name in cases}
         await self.open()
-        about = {each["name"]: each for each in self.runner.places.folders.info()}
+        about = {each["name"]: each for each in self.workspaces.places.folders.info()}
         for name, words in cases.items():
             with self.subTest(name):
                 reason = str(about[name].get("reason"))

@@ -9,8 +9,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from server.lib.sandbox.folders import make_folders
 from server.workspace.errors import WorkspaceError
-from server.workspace.places import Places, make_folders
+from server.workspace.places import Places
 from server.workspace.shared_lock import share_lock
 
 

@@ -12,8 +12,8 @@ from ...cli.console import read_session
 from ...config import Config, ConfigError
 from ...telemetry import log
 from ...tools.retention import DAY_S, Workspaces
+from ...tools.session_files import STORE
 from ...workspace import collection
-from ...workspace.places import STORE
 
 MB = 1 << 20
 

@@ -26,7 +26,7 @@ from ...lib.agent_skills.folder import (
     files_of,
     read_file,
 )
-from ...workspace.places import CALL_FILES
+from ...tools.session_files import CALL_FILES
 
 SKILL_FILES = CALL_FILES  # below the home folder
 HASH = re.compile(r"[0-9a-f]{64}")

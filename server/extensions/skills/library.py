@@ -18,11 +18,11 @@ from ...lib.agent_skills.folder import MAX_REFERENCE, SkillError, files_of, read
 from ...lib.sandbox.policy import SKILLS, Mount
 from ...lib.sandbox.process import Job
 from ...session.skills import PLACE, WORKSPACE, used_skills
+from ...session.workspace_error import WorkspaceError
 from ...telemetry import log
 from ...tools.remote_skills import SOURCE, RemoteSkill, RemoteSkills
+from ...tools.session_files import WorkspaceOfCalls
 from ...tools.toolbox import Toolbox
-from ...workspace.errors import WorkspaceError
-from ...workspace.interface import Workspace
 from .catalog import Skill, SkillCatalog
 from .copies import SKILL_FILES, SkillCopies
 
@@ -237,7 +237,7 @@ class SkillLibrary:
         except WorkspaceError as error:
             raise SkillError(error.detail) from None
 
-    def _workspace(self, session: Session, owner: str) -> Workspace | None:
+    def _workspace(self, session: Session, owner: str) -> WorkspaceOfCalls | None:
         """Return the workspace of a session in a trusted folder, None for all others."""
         name, workspaces = session.get("workspace", {}).get("folder"), self._toolbox.workspaces
         if not name or workspaces.withheld:
@@ -246,8 +246,7 @@ class SkillLibrary:
             workspace = workspaces.get(owner, session["id"], name)
         except Problem:
             return None
-        folder = workspace.place.folder
-        return workspace if folder is not None and folder.trusted else None
+        return workspace if workspace.is_trusted else None
 
 
 def _of_server(skill: RemoteSkill, name: str) -> FoundSkill:

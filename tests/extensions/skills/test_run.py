@@ -22,6 +22,7 @@ from server.lib.http.client import Client
 from server.session.fold import Folder
 from server.tools.execution_claims import Claims, Locks
 from server.tools.toolbox import Toolbox
+from server.workspace.host import Workspaces
 
 from ... import proofs
 from ...fakes import DEFAULTS, Ids, ScriptedModel
@@ -57,7 +58,7 @@ class Server:
             server[key] = server[key] | value if isinstance(value, dict) else value
         self.config = Config(server, copy.deepcopy(DEFAULTS["session"]), home)
         self.home, self.model = home, ScriptedModel(script)
-        self.toolbox = Toolbox(self.config)
+        self.toolbox = Toolbox(self.config, files=Workspaces.of(self.config))
         host = Host(self.config, Client(), NOT_USED, NOT_USED, {}, self.toolbox, *[NOT_USED] * 4)
         self.parts = [make(host) for make in self.kinds]
         for each in self.parts:

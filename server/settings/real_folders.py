@@ -30,7 +30,7 @@ logger = log.get("workspace")
 class Folder:
     """A real folder. `path` is resolved; `given`: as the owner wrote it.
 
-    trusted  its instructions and skills are the owner's word (guidance.py)
+    trusted  its instructions and skills are the owner's word (workspace/guidance.py)
     people   values of `Key.owner` (api/auth.py) that it is for; None: for everybody
     """
 
