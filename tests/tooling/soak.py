@@ -101,6 +101,7 @@ PARTS = (
     Part("crowd", "-m tests.chaos.crowd --minutes 4 --seed {turn}"),
     Part("crowd, TLS", "-m tests.chaos.crowd --minutes 2 --seed {turn} --tls"),
     Part("people", "-m tests.bench.people --rounds 5"),
+    Part("kept sessions", "-m tests.extensions.keeper.bench --kib 100"),
     Part("streams", "-m tests.chaos.soak --seconds 60 --seed {turn}"),
     Part("bad line", "-m tests.browser.bad_line chromium"),
     Part("bad line, firefox", "-m tests.browser.bad_line firefox --sample"),

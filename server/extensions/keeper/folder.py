@@ -1,7 +1,8 @@
 """The kept sessions of one person: a folder with a file for each, and an index of what lists show.
 
-The index is a cache, which may be deleted: a row counts only for the file that has its stamp. It is
-read when somebody asks for the list, and what changed is added at its end.
+The index is a cache, which may be deleted: a row counts only for the file that has its stamp. Of
+its lines, one for each file, those are parsed that a page shows; what changed is added at its end.
+As programs write files in place, which does not show in their folder, a list looks at each file.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from .kept_file import (
     DIGEST,
     ORIGIN,
     KeptFile,
-    Stamp,
     StoredSession,
     Unusable,
     as_branch,
@@ -39,7 +39,7 @@ from .session_keys import keeper_keys
 FOLDER = "keeper"  # in the home folder
 HOME_OWNER = "@home"  # the folder of the owner ""; other names have no @
 INDEX = ".index"
-MOST_ROWS = 4  # times as many rows as sessions: then the index is written anew
+MOST_LINES = 4  # times as many lines as sessions: then the index is written anew
 TITLE = 200  # characters
 _PLACE = itemgetter(0, 1)
 _BRANCH = re.compile(r"-\d+\Z")
@@ -86,8 +86,8 @@ class KeptFolder:
         self.room = room
         self.files = JsonSession(home / FOLDER / folder_name(owner))
         self.path = self.files.path
-        self._rows: dict[str, tuple[Stamp, Json]] | None = None  # by name of the file
-        self._lines = 0  # of the index
+        self._index: dict[bytes, bytes] | None = None  # its lines, by name of the file
+        self._lines = 0  # that it has, with those that others have replaced
         self._lock = threading.Lock()
 
     def read(self, session_id: str) -> StoredSession:
@@ -182,7 +182,7 @@ class KeptFolder:
         `before`: what an earlier page was followed by. What follows is "" after the last page.
         """
         try:
-            seen = self._scan()
+            seen = there = self._scan()
         except OSError:
             return [], ""
         if before:
@@ -191,31 +191,44 @@ class KeptFolder:
             seen = [each for each in seen if each[:2] < place]
         shown = nlargest(limit, seen, key=_PLACE)
         with self._lock:
-            rows = [self._row(name, about) for _, name, about in shown]
+            rows = [row for _, name, _ in shown if (row := self._row(name))]
+            if self._lines > MOST_LINES * len(there) + 100:
+                self._shorten_index({_key(name) for _, name, _ in there})
         last = f"{shown[-1][0]}~{shown[-1][1]}" if len(seen) > limit else ""
         return rows, last
 
-    def _scan(self) -> list[tuple[int, str, os.stat_result]]:
-        """Return (when it was changed, name, what is known) of each file. Raises OSError."""
+    def _scan(self) -> list[tuple[int, str, int]]:
+        """Return (when it was changed, name, bytes) of each file. Raises OSError."""
         seen = []
-        with os.scandir(self.path) as entries:
-            for entry in entries:
-                name = entry.name
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:  # relative to the folder each takes half as long as by its whole path
+            with os.scandir(self.path) as entries:
+                names = [each.name for each in entries]
+            for name in names:
                 if name[-5:] == SUFFIX and name[0] != ".":
                     try:
-                        about = entry.stat(follow_symlinks=False)
+                        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
                     except OSError:  # it was just removed
                         continue
-                    seen.append((about.st_mtime_ns, name, about))
+                    seen.append((about.st_mtime_ns, name, about.st_size))
+        finally:
+            os.close(folder)
         return seen
 
-    def _row(self, name: str, about: os.stat_result) -> Json:
-        rows, stamp = self._load_rows(), stamp_of(about)
-        known = rows.get(name)
-        if known is None or known[0] != stamp:
-            known = rows[name] = stamp, self._describe(name, about)
-            self._store_row(name, *known)
-        return known[1]
+    def _row(self, name: str) -> Json | None:
+        """Return what lists show of a file, None if it was just removed."""
+        try:
+            about = (self.path / name).lstat()
+        except OSError:
+            return None
+        stamp, line = [*stamp_of(about)], self._load_index().get(_key(name), b"")
+        with suppress(JSONError, TypeError, ValueError):
+            known, row = loads(line)
+            if known == stamp:
+                return dict(row)
+        row = self._describe(name, about)
+        self._store_line(name, dumps([stamp, row]).encode("utf-8", "replace"))
+        return row
 
     def _describe(self, name: str, about: os.stat_result) -> Json:
         session_id = unquote(name.removesuffix(SUFFIX))
@@ -236,40 +249,39 @@ class KeptFolder:
             row[ORIGIN] = ext[ORIGIN]
         return row
 
-    def _load_rows(self) -> dict[str, tuple[Stamp, Json]]:
-        if self._rows is None:
-            self._rows, data = {}, b""
+    def _load_index(self) -> dict[bytes, bytes]:
+        if self._index is None:
+            data = b""
             with suppress(OSError):
                 data = (self.path / INDEX).read_bytes()
-            lines = [line for line in data.split(b"\n") if line[:1] == b"[" and line[-1:] == b"]"]
-            with suppress(JSONError, TypeError, ValueError):
-                for name, stamp, row in loads(b"[" + b",".join(lines) + b"]", max_values=1 << 30):
-                    inode, changed, size, ctime = stamp
-                    self._rows[name] = (inode, changed, size, ctime), row
-            self._lines = len(lines)
-        return self._rows
+            lines = [parts for line in data.split(b"\n") if len(parts := line.split(b" ", 1)) == 2]
+            self._index, self._lines = dict(lines), len(lines)
+        return self._index
 
-    def _store_row(self, name: str, stamp: Stamp, row: Json) -> None:
-        """Add a row to the index; write it anew when most of its rows are old."""
-        rows = self._load_rows()
-        added, mode = {name: (stamp, row)}, "ab"
-        if self._lines > MOST_ROWS * len(rows) + 100:
-            added, mode, self._lines = rows, "wb", 0
-        self._lines += len(added)
-        lines = (dumps([name, [*stamp], row]) + "\n" for name, (stamp, row) in added.items())
-        data = "".join(lines).encode("utf-8", "replace")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        flags |= os.O_APPEND if mode == "ab" else os.O_TRUNC
+    def _store_line(self, name: str, line: bytes) -> None:
+        """Add a line to the index."""
+        self._load_index()[_key(name)] = line
+        self._write_index({_key(name): line}, os.O_APPEND)
+
+    def _shorten_index(self, there: set[bytes]) -> None:
+        """Write the index anew with one line for each file that is there."""
+        self._index = {key: line for key, line in self._load_index().items() if key in there}
+        self._lines = 0
+        self._write_index(self._index, os.O_TRUNC)
+
+    def _write_index(self, lines: dict[bytes, bytes], mode: int) -> None:
+        self._lines += len(lines)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | mode
         with suppress(OSError):  # without an index lists take longer
-            with os.fdopen(os.open(self.path / INDEX, flags, 0o600), mode) as index:
-                index.write(data)
+            with os.fdopen(os.open(self.path / INDEX, flags, 0o600), "wb") as file:
+                file.write(b"".join(b"%b %b\n" % each for each in lines.items()))
 
     def _check_room(self, size: int) -> None:
         """Raise Problem if a person keeps as much as they may."""
         count = total = 0
         with suppress(OSError):
-            for _, _, about in self._scan():
-                count, total = count + 1, total + about.st_size
+            for _, _, size_there in self._scan():
+                count, total = count + 1, total + size_there
         full = ""
         if count >= self.room.sessions:
             full = f"{count} sessions are kept; server.keeper.sessions allows {self.room.sessions}"
@@ -277,6 +289,11 @@ class KeptFolder:
             full = f"{total} bytes are kept; server.keeper.total_mb allows {self.room.total}"
         if full:
             raise Problem("keeper_full", f"{full}. Delete some, or let the owner allow more.")
+
+
+def _key(name: str) -> bytes:
+    """Return how the index names a file: without spaces and ends of line."""
+    return quote(os.fsencode(name)).encode()
 
 
 def title_of(session: Session) -> str:

@@ -17,11 +17,11 @@ from ...agent.loop import STOP_REASONS, new_id, now_ms
 from ...api.sessions import Run
 from ...errors import Problem
 from ...json_types import Event, Json, Session
-from ...lib.runtime.offload import offload
+from ...lib.runtime.offload import LARGE, offload
 from ...session import events
 from ...session.fold import fold
 from ...telemetry import log
-from .feed import Feed
+from .feed import Feed, Place
 from .folder import KeptFolder
 from .kept_file import KeptFile
 from .marks import Mark, Marks
@@ -95,30 +95,45 @@ class Job:
         self.stopped, self.ended = asyncio.Event(), asyncio.Event()  # by a person; altogether
         self.server_stops = False
         self._kept: KeptFile | None = None
+        self._opened: Session | None = None  # what `open` has found, until a run has it
         self._task: asyncio.Task[Any] | None = None
         self._last: Event | None = None  # of the run, if it is a terminal one
         self._progress = False
+        self._marked: Mark | None = None
+        self._untold: list[tuple[Event, Place]] = []
 
     async def open(self) -> bool:
         """Lock the session and note that it is to run. Raises Problem.
 
         Return False if a run would do nothing; then `close` is called in place of `work`.
         """
-        means = self._means()
-        kept = self._kept = await offload_open(means.folder, self.id)
+        self._opened = await offload(LARGE, self._open, self._means())
+        if self._opened is not None:
+            self.feed.tell_state(running=True)
+        return self._opened is not None
+
+    def _open(self, means: Means) -> Session | None:
+        """Open the session, None if a run would do nothing. Raises Problem, and OSError."""
+        kept = self._kept = means.folder.open(self.id)
         try:
-            session = await asyncio.to_thread(kept.open)
+            session = kept.open()
             if session is None:
                 raise Problem("not_found", f"There is no kept session {self.id[:60]!r} of yours")
             if not needs_run(session):
-                return False
-            await self._save(session)
-            means.marks.set(Mark(self.owner, self.id, self.failures))
+                return None
+            kept.begin(session)
+            self._mark(means)
         except BaseException:
             kept.close()
             raise
-        self.feed.tell_state(running=True)
-        return True
+        return session
+
+    def _mark(self, means: Means) -> None:
+        """Note on the disk that it is to run, unless that is noted. Raises OSError."""
+        mark = Mark(self.owner, self.id, self.failures)
+        if mark != self._marked:
+            means.marks.set(mark)
+            self._marked = mark
 
     def close(self) -> None:
         """End a job that has nothing to do."""
@@ -185,12 +200,14 @@ class Job:
         """Run what is on the disk. Return why it is to be repeated, None if it is not."""
         means, kept = self._means(), self._kept
         assert kept is not None
-        stored = await asyncio.to_thread(means.folder.read, self.id)
-        document: Any = {**stored.session, "id": self.id}
-        means.marks.set(Mark(self.owner, self.id, self.failures))
+        session, self._opened = self._opened, None
+        if session is None:
+            session = (await asyncio.to_thread(means.folder.read, self.id)).session
+        document: Any = {**session, "id": self.id}
+        self._mark(means)
         self._last, self._progress, self.run_session = None, False, self.id
         try:
-            async with means.begin(self.owner, document, stored.size, self._abort) as run:
+            async with means.begin(self.owner, document, kept.size, self._abort) as run:
                 self.run = run
                 run.keep_before_calls(self._check_disk)
                 if not self.begun.done():
@@ -205,24 +222,38 @@ class Job:
         return self._outcome()
 
     async def _follow(self, source: AsyncGenerator[Event, None], session: Session) -> None:
+        loop = asyncio.get_running_loop()
         async for event in source:
             kept = self._kept
             assert kept is not None
-            if kept.needs_save(event):
-                await self._save(session)
-            else:
-                kept.append(event)
             kind = event["type"]
             self._progress = self._progress or kind in PROGRESS
             self._last = event if kind in ("RUN_FINISHED", "RUN_ERROR") else None
-            self.feed.push(event, kept.place)
+            kept.add(event)
+            if not self._untold:
+                loop.call_soon(self._tell)
+            self._untold.append((event, kept.place))
+            if self._last is None and kept.needs_save(event):
+                await self._save(session)
+
+    def _tell(self) -> None:
+        """Tell the events that came since, once they are on the disk: those of a turn at once."""
+        kept = self._kept
+        assert kept is not None
+        kept.flush()
+        if not kept.failed:
+            for event, place in self._untold:
+                self.feed.push(event, place)
+            self._untold.clear()
 
     async def _save(self, session: Session) -> None:
         kept = self._kept
         assert kept is not None
+        self._tell()
         await asyncio.to_thread(kept.save, session)
         if kept.id != self.id:
             self._move(kept.id)
+        self._tell()
         self.feed.mark(kept.place)
 
     def _move(self, branch: str) -> None:
@@ -230,6 +261,7 @@ class Job:
         marks = self._means().marks
         logger.warning("kept session %s was changed by another program: %s", self.id, branch)
         marks.set(Mark(self.owner, branch, self.failures))
+        self._marked = None
         marks.remove(self.owner, self.id)
         self.feed.tell_state(running=False, branch=branch)
         self.feed.change()
@@ -239,6 +271,7 @@ class Job:
 
     def _check_disk(self, session: Session) -> None:
         """Raise OSError if what came last could not be written."""
+        self._tell()
         if self._kept is not None and self._kept.failed:
             raise OSError(errno.EIO, self._kept.failed)
 
@@ -294,9 +327,3 @@ def needs_run(session: Session) -> bool:
         return True
     spoken = [each for each in session["messages"] if each.get("role") != "error"]
     return bool(spoken) and spoken[-1].get("role") != "assistant"
-
-
-async def offload_open(folder: KeptFolder, session_id: str) -> KeptFile:
-    """Open and lock a session's file in a thread. Raises Problem."""
-    kept: KeptFile = await offload(1 << 20, folder.open, session_id)
-    return kept

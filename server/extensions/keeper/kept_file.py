@@ -16,8 +16,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -29,6 +29,7 @@ from ...session.result_places import is_object
 
 DIGEST = 32  # hex digits of a digest in a revision
 ORIGIN = "forked_from"  # member of `ext` of a branch, as the page's branches have it
+BEHIND = 64 << 10  # bytes of events, and as many as the file has, that it may lack
 TRIES = 4  # to read a file and its journal between two writes of another process
 
 Stamp = tuple[int, int, int, int]
@@ -246,6 +247,20 @@ class KeptFile(LockedSession):
             self.begin_journal(b"")  # a process that was killed has left it
         return stored.session
 
+    def begin(self, session: Session) -> None:
+        """Begin the journal of a session as `open` returned it. Raises Unusable, and OSError."""
+        data, _ = read_plain(self.file, self._most)
+        if self._position or digest_of(data) != self._digest:
+            self.save(session)
+            return
+        self._begin_journal_of(data)
+        self._written = True
+
+    def needs_save(self, event: Event) -> bool:
+        """Return whether the file is written now: once there are many events after it."""
+        grown = self._position > self.size + BEHIND or self.failed or not self._written
+        return bool(grown and super().needs_save(event))
+
     def save(self, session: Session) -> None:
         """Write the whole file and begin a new journal. Sets `failed`."""
         if self.origin:
@@ -258,28 +273,44 @@ class KeptFile(LockedSession):
             self._become_branch()
             data = as_text(as_branch(parse(data), self.id, self.origin, self._left_at))
         digest = digest_of(data)
-        self._write_line(_next(digest))
+        self._journal.write(_next(digest) + b"\n")
+        self._journal.flush()
         write_whole(self.file, data)
         self._stamp, self._digest, self._position = stamp_at(self.file), digest, 0
         self.size = len(data)
-        self.begin_journal(dumps({"base": digest, "size": len(data)}).encode() + b"\n" + data)
-        self._write_line(b"")
+        self._begin_journal_of(data)
         while self._former:  # what it holds is in the branch now
             journal, lock = self._former.pop()
             journal.unlink(missing_ok=True)
             lock.close()
 
+    def _begin_journal_of(self, data: bytes) -> None:
+        head = dumps({"base": self._digest, "size": len(data)}).encode()
+        self.begin_journal(head + b"\n" + data + b"\n")
+
     def append(self, event: Event) -> None:
         """Add an event to the journal. Sets `failed`."""
+        self.add(event)
+        self.flush()
+
+    def add(self, event: Event) -> None:
+        """Add an event to what `flush` writes to the journal. Sets `failed`."""
+        line = dumps(event).encode("utf-8", "replace") + b"\n"
+        with self._failing():
+            self._journal.write(line)
+            self._position += len(line)
+
+    def flush(self) -> None:
+        """Write the events that were added. Sets `failed`."""
+        with self._failing():
+            self._journal.flush()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
         try:
-            self._position += self._write_line(dumps(event).encode("utf-8", "replace"))
+            yield
         except OSError as error:
             self.failed = error.strerror or str(error)
-
-    def _write_line(self, line: bytes) -> int:
-        self._journal.write(line + b"\n")
-        self._journal.flush()
-        return len(line) + 1
 
     def _is_foreign(self) -> bool:
         """Return whether another program has written the file since we read or wrote it."""

@@ -32,7 +32,8 @@ class KeeperParts(Parts):
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self._folders: dict[str, KeptFolder] = {}
-        self.room = Room.of(host.config.server)
+        server = host.config.server  # a copy, made anew each time
+        self.room, self._settings = Room.of(server), server["keeper"]
         self._runs: PersonRuns | None = None
         self._resuming: asyncio.Task[None] | None = None
         home = host.config.home / FOLDER
@@ -112,8 +113,8 @@ class KeeperParts(Parts):
 
     def _means(self, owner: str) -> Means:
         assert self._runs is not None
-        keeper = self.host.config.server["keeper"]
-        about = self._marks, self._ended_marks, keeper["attempts"], keeper["pause_s"]
+        settings = self._settings
+        about = self._marks, self._ended_marks, settings["attempts"], settings["pause_s"]
         return Means(self._runs.begin, self.folder(owner), *about)
 
     async def _start(self, owner: str, session_id: str) -> None:
