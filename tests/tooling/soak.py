@@ -40,6 +40,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.context.test_compact",
     "tests.extensions.autoai.test_mission",
     "tests.extensions.gateway.test_mission",
+    "tests.extensions.keeper.test_storm",
     "tests.extensions.mcp.interop.test_conformance",
     "tests.extensions.mcp.interop.test_peers",
     "tests.extensions.mcp.test_hostile",

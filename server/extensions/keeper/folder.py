@@ -92,7 +92,7 @@ class KeptFolder:
 
     def read(self, session_id: str) -> StoredSession:
         """Return a session. Raises Problem, `not_found` if there is none."""
-        with _problems(session_id):
+        with problems(session_id):
             return read_stored(self.files.file(session_id), self.room.each)
 
     @contextmanager
@@ -100,7 +100,7 @@ class KeptFolder:
         """Open a session's file for changes. Raises Problem, `run_active` if it is open."""
         kept = self.open(session_id)
         try:
-            with _problems(session_id):
+            with problems(session_id):
                 yield kept
         finally:
             kept.close()
@@ -108,7 +108,7 @@ class KeptFolder:
     def open(self, session_id: str) -> KeptFile:
         """Open and lock a session's file. Raises Problem."""
         file = self.files.file(session_id)
-        with _problems(session_id):
+        with problems(session_id):
             for each in (self.path.parent, self.path):
                 each.mkdir(mode=0o700, exist_ok=True)
             return KeptFile(session_id, file, self.room.each, self.free)
@@ -167,7 +167,7 @@ class KeptFolder:
                 continue
             break
         self._check_room(len(text))
-        with self.free(session_id) as kept, _problems(kept.id):
+        with self.free(session_id) as kept, problems(kept.id):
             branch = as_branch(session, kept.id, session_id, base)
             return Conflict(kept.id, _saved(kept, branch), revision)
 
@@ -318,7 +318,7 @@ def _saved(kept: KeptFile, session: Session) -> str:
 
 
 @contextmanager
-def _problems(session_id: str) -> Iterator[None]:
+def problems(session_id: str) -> Iterator[None]:
     """Raise what went wrong with a session's file as a Problem."""
     try:
         yield

@@ -22,7 +22,7 @@ from ...session import events
 from ...session.fold import fold
 from ...telemetry import log
 from .feed import Feed, Place
-from .folder import KeptFolder
+from .folder import KeptFolder, problems
 from .kept_file import KeptFile
 from .marks import Mark, Marks
 
@@ -109,20 +109,23 @@ class Job:
         """
         self._opened = await offload(LARGE, self._open, self._means())
         if self._opened is not None:
+            assert self._kept is not None
+            if self._kept.id != self.id:  # another program wrote it in this moment
+                self._move(self._kept.id)
             self.feed.tell_state(running=True)
         return self._opened is not None
 
     def _open(self, means: Means) -> Session | None:
-        """Open the session, None if a run would do nothing. Raises Problem, and OSError."""
+        """Open the session, None if a run would do nothing. Raises Problem."""
         kept = self._kept = means.folder.open(self.id)
         try:
-            session = kept.open()
-            if session is None:
-                raise Problem("not_found", f"There is no kept session {self.id[:60]!r} of yours")
-            if not needs_run(session):
-                return None
-            kept.begin(session)
-            self._mark(means)
+            with problems(self.id):
+                if (session := kept.open()) is None:
+                    raise FileNotFoundError
+                if not needs_run(session):
+                    return None
+                kept.begin(session)
+                self._mark(means)
         except BaseException:
             kept.close()
             raise
@@ -239,7 +242,8 @@ class Job:
     def _tell(self) -> None:
         """Tell the events that came since, once they are on the disk: those of a turn at once."""
         kept = self._kept
-        assert kept is not None
+        if kept is None or not self._untold:
+            return
         kept.flush()
         if not kept.failed:
             for event, place in self._untold:

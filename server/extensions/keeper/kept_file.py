@@ -345,7 +345,8 @@ class KeptFile(LockedSession):
             *(lock for _, lock in self._former),
             *[self._journal] * bool(self._position),
         ):
-            journal.close()
+            with suppress(OSError):  # what cannot be written was not told
+                journal.close()
         super().close()
 
 

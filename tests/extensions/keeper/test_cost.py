@@ -103,7 +103,7 @@ class Writes(unittest.TestCase):
     def setUp(self) -> None:
         home = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.folder = KeptFolder(home, "", ROOM)
-        content = {"role": "user", "content": "x" * 5_000}
+        content: Any = {"role": "user", "content": "x" * 5_000}
         self.folder.put("s", {"id": "s", "messages": [content]}, "")
         self.file = self.folder.path / "s.json"
 
