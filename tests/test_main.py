@@ -27,6 +27,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import golden
+from .extensions import needs
 from .http.test_tls import pair
 from .tooling import forks, patience, turns
 from .tooling.api import Api
@@ -350,6 +351,7 @@ class Serving(Case):
         silent = {"command": command[0], "args": command[1:]}
         return self.config({"server": {"discover": False, "mcpServers": {"silent": silent}}})
 
+    @needs("mcp")
     def test_the_page_can_be_opened_while_the_server_starts(self) -> None:
         child = self.start("--config", str(self.slow()))
         link = child.wait_for(LINK, SECONDS)

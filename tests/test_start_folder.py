@@ -12,7 +12,7 @@ from typing import Any
 
 from server import extensions
 
-from .extensions import rows_for
+from .extensions import needs, rows_for
 from .tooling import forks, turns
 from .tooling.api import Api
 from .tooling.child import Child
@@ -60,7 +60,7 @@ class Case(unittest.TestCase):
         return found
 
     def configure(self, **entries: Any) -> None:
-        server = {"discover": False, "mcpServers": entries}
+        server = {"discover": False} | ({"mcpServers": entries} if entries else {})
         (self.home / "config.json").write_text(json.dumps({"server": server}))
 
     def run_in(
@@ -74,6 +74,7 @@ class Case(unittest.TestCase):
         return forks.run(line, env, typed, cwd=strange.folder, timeout=SECONDS)
 
 
+@needs("mcp")
 class Servers(Case):
     def entries(self) -> dict[str, Any]:
         """Every kind of entry; those named `own` run a program of the owner's."""

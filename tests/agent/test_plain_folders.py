@@ -39,6 +39,7 @@ class PlainFolders(unittest.IsolatedAsyncioTestCase):
         app = App(config, {}, proof=known, files=SessionFiles(home))
         self.turns: list[list[tuple[Any, ...]]] = []
         model = ScriptedModel(lambda _: self.turns.pop(0) if self.turns else [("text", ["Done."])])
+        self.model = model
         app.agent.models = model  # type: ignore[assignment]
         self.app = await self.enterAsyncContext(app)
         proofs.keep(config.server["sandbox"], app.toolbox.proof)
@@ -97,6 +98,21 @@ class PlainFolders(unittest.IsolatedAsyncioTestCase):
         status, problem = await self.ask("GET", "/workspaces/s/files")
         self.assertEqual((status, problem["code"]), (503, "sandbox_unavailable"))
         self.assertIn("does not record the files", problem["detail"])
+
+    async def test_nothing_is_compacted_or_hooked(self) -> None:
+        """The other doors, empty: no strategy, no file of hooks."""
+        self.assertEqual(self.app.hooks.info()["loaded"], [])
+        messages = [{"role": "user", "content": f"word{n} " * 40} for n in range(30)]
+        for context, most in (({"enabled": False}, 30), ({"strategies": [], "budget": 3_000}, 0)):
+            with self.subTest(context):
+                document = {"messages": messages, "config": {"context": context}}
+                done = await self.post(document)
+                self.assertEqual(done.get("context", {}).get("ops", []), [])
+                sent = json.dumps(self.model.requests)
+                self.assertEqual(sum(each["content"] in sent for each in messages), most)
+                if not most:  # it is asked about, and nothing is left out unasked
+                    self.assertEqual(done["interrupts"][0]["limit"], "context_overflow")
+                self.model.requests.clear()
 
     async def test_info_says_so(self) -> None:
         _, info = await self.ask("GET", "/info")

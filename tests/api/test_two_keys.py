@@ -20,7 +20,7 @@ from server.extensions import present
 from server.session.workspace_stand import stand_of
 
 from ..bench.peers import config, start
-from ..extensions import rows_for
+from ..extensions import needs, rows_for
 from ..fakes import answer, user
 from ..tooling import patience
 from ..tooling.api import Api
@@ -83,7 +83,8 @@ class TwoKeys(unittest.TestCase):
         (cls.home / "notes").touch()
         server = Path(__file__).parents[1] / "tools" / "mcp_server.py"
         args = [str(server), str(cls.home / "notes"), "modern"]
-        settings["server"]["mcpServers"] = {"s": {"command": sys.executable, "args": args}}
+        if "mcp" in present():
+            settings["server"]["mcpServers"] = {"s": {"command": sys.executable, "args": args}}
         shop = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
         stack.callback(shop.server_close)
         stack.callback(shop.shutdown)
@@ -273,7 +274,7 @@ class TwoKeys(unittest.TestCase):
 
     # -- skills -----------------------------------------------------------------------------------
 
-    @unittest.skipUnless("skills" in present(), "it goes with its extension")
+    @needs("skills")
     def test_skills_of_one_key(self) -> None:
         """And another person's of the same name: each loads their own, others none."""
         people = {"ann": "canary", "bob": "bobs"}
@@ -294,6 +295,7 @@ class TwoKeys(unittest.TestCase):
 
     # -- the owner's MCP servers, which are everybody's -------------------------------------------
 
+    @needs("mcp")
     def test_calls_of_one_mcp_server(self) -> None:
         """Side by side, each has its own answer, in a session of one id."""
         told = dict[str, str]()
@@ -314,6 +316,7 @@ class TwoKeys(unittest.TestCase):
         wanted = {who: " ".join(f"{who} {number}" for number in range(5)) for who in people}
         self.assertEqual(told, wanted)
 
+    @needs("mcp")
     def test_questions_of_one_mcp_server(self) -> None:
         """It asks whoever called. Another person who has that document has a call of their own."""
         asked: dict[str, Any] = {}

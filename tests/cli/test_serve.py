@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from server.cli.serve import connections_that_fit
 
+from ..extensions import needs
 from ..test_main import SECONDS, Case
 from ..tooling.api import Api
 from ..tooling.child import Child
@@ -179,6 +180,7 @@ class BeforeTheAgent(Case):
         piped = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         self.assertEqual(set(piped.stdout.split()), {"False"})
 
+    @needs("mcp")
     def test_who_waits_for_an_agent_is_not_waited_for(self) -> None:
         command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
         silent = {"command": command[0], "args": command[1:]}

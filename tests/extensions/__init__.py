@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import unittest
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
 from server.extensions import present
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def needs(*names: str) -> Callable[[T], T]:
+    """Skip a test, or a class of them, where one of these extensions is not there."""
+    return unittest.skipUnless({*names} <= {*present()}, f"it goes with {', '.join(names)}")
 
 
 def rows_for(table: str) -> list[Any]:

@@ -28,6 +28,7 @@ SECONDS = patience.seconds(300)
 MODULES = (
     *("tests.test_layers", "tests.test_docs", "tests.test_errors", "tests.test_config"),
     *("tests.settings.test_every_key", "tests.settings.test_json_errors"),
+    *("tests.tools.test_unasked", "tests.test_json_types"),
     *("tests.api.test_host_access", "tests.session.test_config_schema", "tests.cli.test_help"),
 )
 ASK = """
@@ -110,11 +111,24 @@ class Folders(unittest.TestCase):
         names = [name for name in names if name.split(".")[1] != "bench"]
         self.run_there("-c", "\n".join(f"import {name}" for name in names))
 
+    def guarded(self, name: str) -> list[str]:
+        """The kernel's test modules that say what of them goes with an extension."""
+        said = re.compile(rf'needs\([^)]*"{name}"|"{name}" in present\(\)')
+        files = sorted((self.folder / "tests").rglob("test_*.py"))
+        names = [path.relative_to(self.folder).with_suffix("") for path in files]
+        return [
+            ".".join(each.parts)
+            for path, each in zip(files, names, strict=True)
+            if "extensions" not in each.parts and said.search(path.read_text())
+        ]
+
     def test_without_each_a_session_runs_and_the_tests_that_are_left_can_be_loaded(self) -> None:
         for name in turns.share(present(), 4):
             with self.subTest(name), self.without(needing(name)) as left:
                 self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok", *left])
                 self.import_tests()
+                for module in self.guarded(name):
+                    self.run_there("-m", "unittest", "-q", module)
 
     def test_without_all_of_them_the_rules_and_the_docs_hold(self) -> None:
         with self.without([*present()]) as left:
