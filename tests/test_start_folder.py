@@ -25,9 +25,10 @@ setUpModule = forks.use
 YAA = [sys.executable, "-W", "error", "-P", "-m", "server"]
 NEW = [sys.executable, "-W", "error", "-u", "-P", "-m", "server"]  # starts an interpreter
 # Every command that ends by itself. {} is a folder that belongs to whoever starts it.
+OF_EXTENSIONS = [row for added in rows_for("COMMANDS") for row in added]
 COMMANDS = (
     ("--check",),
-    *((name,) for name in extensions.commands()),
+    *((name,) for name in extensions.commands().keys() - {name for name, *_ in OF_EXTENSIONS}),
     ("run", "--say", "calc 6*7", "--text"),
     ("chat",),
     ("chat", "--store", "{}/sessions"),
@@ -37,8 +38,7 @@ COMMANDS = (
     ("tools", "check", "{}/mine.py"),
     ("tools", "install"),
     ("tools", "install", "--clean"),
-    ("pack", "{}/yaa.pyz"),
-    *(row for added in rows_for("COMMANDS") for row in added),
+    *OF_EXTENSIONS,
 )
 
 
@@ -209,7 +209,7 @@ class Commands(Case):
             (("run", "--text", "session.json"), None),
             (("run", "--store", "kept", "one", "--say", "time"), "kept/one.json"),
             (("chat",), "typed.json"),
-            (("pack", "packed.pyz"), "packed.pyz"),
+            *(row for added in rows_for("TYPED") for row in added),
             (("--check", "--home", "home"), None),
         ):
             with self.subTest(arguments):

@@ -1,4 +1,4 @@
-"""The commands of the command line: serve, run, chat, pack, tools check.
+"""The commands of the command line: serve, run, chat, tools check.
 
-May import every package. Imported only by `__main__` and `library`, and for `yaa.JsonSession`.
+May import every package. Imported only by `__main__` and extensions, and for `yaa.JsonSession`.
 """

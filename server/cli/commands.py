@@ -33,7 +33,6 @@ from ..telemetry import log
 from ..tools.base import Tool
 from ..tools.toolbox import Toolbox
 from . import chat_store, session_files
-from .bundle import pack
 from .console import (
     BAD_INPUT,
     FAILED,
@@ -88,8 +87,6 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _run(config, env, options)
         case "chat" | "here":
             return _chat(config, env, options)
-        case "pack":
-            return _pack(expand_path(options.file, "FILE"))
         case "link":
             return _link(config)
         case "sessions":
@@ -111,15 +108,6 @@ async def _check(config: Config, env: Mapping[str, str]) -> int:
     async with App(config, env) as app:
         head = [f"yaa {VERSION}", ""]
         print("\n".join([*head, *describe(app), "", "The configuration can be used."]))
-    return 0
-
-
-def _pack(target: Path) -> int:
-    try:
-        size = pack(target)
-    except OSError as error:
-        raise ConfigError(f"{target}: {error.strerror}") from None
-    print(f"{target}: {size >> 10} KiB; start it with python3 {shlex.quote(str(target))}")
     return 0
 
 

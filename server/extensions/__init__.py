@@ -14,7 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from .declaration import Command, ConfigKey, EntryRules, Extension, ProcessPart
+from .declaration import Command, EntryRules, Extension, ProcessPart
 
 ALL = "*"  # in `server.extensions`: every one that is there
 NOT_NAMED = 2  # exit code of a command of an extension that `server.extensions` leaves out
@@ -71,9 +71,10 @@ def select(
     return {name: each for name, each in known.items() if name in wanted}
 
 
-def config_keys() -> dict[str, ConfigKey]:
-    """Return the keys of the configuration that those which are there declare."""
-    return {key: about for each in present().values() for key, about in each.config_keys.items()}
+def all_of(what: str) -> dict[str, Any]:
+    """Return what those which are there declare in their map `what`."""
+    maps = [getattr(each, what) for each in present().values()]
+    return {key: about for each in maps for key, about in each.items()}
 
 
 def entry_rules() -> dict[str, EntryRules]:
@@ -84,11 +85,6 @@ def entry_rules() -> dict[str, EntryRules]:
         for key, about in each.config_keys.items()
         if about.entries
     }
-
-
-def errors() -> dict[str, tuple[int, str]]:
-    """Return the codes of Problems that those which are there declare."""
-    return {code: about for each in present().values() for code, about in each.errors.items()}
 
 
 def commands() -> dict[str, tuple[str, Command]]:

@@ -102,6 +102,7 @@ class Extension:
                   environment -> (settings by dotted key, lines for the owner); "" for none
     refused       "module:name" of a function that refuses another system's keys in a file:
                   (layer, the file) -> (the layer without them, problems); "" for none
+    exports       name that programs import from yaa -> the module of yaa that has it
     process       "module:name" of a function: (number of processes) -> (number of one) -> its
                   ProcessPart; called once, before processes are forked; "" for none
     parts         "module:name" of its Parts (parts.py), made with the agent; "" for none
@@ -115,5 +116,6 @@ class Extension:
     commands: tuple[Command, ...] = ()
     variables: str = ""
     refused: str = ""
+    exports: Mapping[str, str] = field(default_factory=dict)
     process: str = ""
     parts: str = ""

@@ -112,9 +112,8 @@ MODEL: dict[str, Kind] = {
     "quirks": OPEN,
 }
 _ENTRY = MODEL | {"models": _list(either(TEXT, object_of(MODEL, each=ANY)))}
-DECLARED = {
-    key: about.kind for key, about in extensions.config_keys().items() if about.kind is not None
-}
+_KEYS = extensions.all_of("config_keys")
+DECLARED = {key: about.kind for key, about in _KEYS.items() if about.kind is not None}
 OF_EXTENSIONS = {  # of a provider's entry
     key.removeprefix("server.providers.*."): kind
     for key, kind in DECLARED.items()

@@ -12,7 +12,6 @@ from pathlib import Path
 from server import extensions
 from server.api.router import RequestContext, Route
 from server.app import join_routes
-from server.cli.bundle import pack
 from server.config import ConfigError, load
 from server.extensions.declaration import Extension
 from server.lib.json_schema import field_types
@@ -34,16 +33,6 @@ print(json.dumps(sorted({*sys.modules} - before)))
 """
 
 
-FROM_THE_FILE = """
-import sys
-
-sys.path.insert(0, sys.argv[1])
-from yaa import extensions
-
-print(*extensions.load_each("parts"))
-"""
-
-
 class Finder(unittest.TestCase):
     def test_each_folder_is_one(self) -> None:
         self.assertEqual({f"extensions.{name}" for name in extensions.present()}, {*EXTENSIONS})
@@ -57,14 +46,6 @@ class Finder(unittest.TestCase):
         expected = {*folders, *(f"{folder}.extension" for folder in folders)}
         self.assertEqual({*json.loads(done.stdout)} - expected, set())
         self.assertIn(field_types.__name__, DECLARED_WITH)
-
-    def test_they_are_found_inside_one_file_too(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "yaa.pyz"
-            pack(file)
-            code = [sys.executable, "-c", FROM_THE_FILE, str(file)]
-            done = subprocess.run(code, cwd=folder, capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.split(), [*extensions.load_each("parts")])
 
     def test_in_the_order_of_what_they_require(self) -> None:
         declared = {

@@ -1,4 +1,4 @@
-"""The command `pack`: put all of yaa into one file that Python 3.11 or later can run.
+"""Put all of yaa into one file that Python 3.11 or later can run.
 
 The file is a zip with a shebang line. At first start it unpacks itself into the user's cache and
 runs from there, since the sandbox's zygote and the client need real files. Equal sources give equal
@@ -12,13 +12,15 @@ import hashlib
 import os
 import re
 import secrets
+import shlex
 import zipfile
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..api.static import content_type
-from ..config import shipped_path
-from ..settings.file_trust import follow_links
+from ...api.static import content_type
+from ...config import Config, ConfigError, expand_path, shipped_path
+from ...settings.file_trust import follow_links
 
 SHEBANG = b"#!/usr/bin/env python3\n"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a packed file or folder
@@ -108,6 +110,17 @@ if __name__ == "__main__":
 '''
 
 
+def perform(config: Config, env: Mapping[str, str], options: Namespace) -> int:
+    """Write the file, and print how to start it. Raises ConfigError."""
+    target = expand_path(options.file, "FILE")
+    try:
+        size = pack(target)
+    except OSError as error:
+        raise ConfigError(f"{target}: {error.strerror}") from None
+    print(f"{target}: {size >> 10} KiB; start it with python3 {shlex.quote(str(target))}")
+    return 0
+
+
 def pack(target: Path) -> int:
     """Write the file atomically and return its size in bytes. Raises OSError."""
     target = follow_links(target)  # replace the target of a link, not the link
@@ -142,7 +155,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
     Files left in the folders by an editor or the system are skipped.
     """
-    package, client = Path(__file__).parents[1], shipped_path("client")
+    package, client = Path(__file__).parents[2], shipped_path("client")
     yield "yaa/config.default.json", shipped_path("config.default.json")
     for folder, prefix, is_shipped in (
         (package, "yaa", lambda name: name.endswith((".py", ".json"))),

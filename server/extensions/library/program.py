@@ -18,25 +18,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from ..api.auth import keys_of
-from ..app import App, routes
-from ..cli.serve import certificate
-from ..config import Config, ConfigError, expand_path, home_folder, load, make_home
-from ..errors import Problem
-from ..json_types import Event, Json, Message, Session
-from ..lib.http import listener
-from ..lib.http.client import Client
-from ..lib.http.cors import Origins
-from ..lib.http.parser import Body, Buffer, ProtocolError, advance, parse_request
-from ..lib.http.parser import MessageLimits as Sizes
-from ..lib.runtime.event_loop import Loop
-from ..lib.strict_json import JSONError, loads
-from ..models import BaseAPI as Model
-from ..models import Options
-from ..models.adapter import BaseAPI, ModelError, adapter_problem
-from ..models.registry import Models
-from ..session.fold import Folder
-from ..session.schema import ROLE_ALIASES
+from ...api.auth import keys_of
+from ...app import App, routes
+from ...cli.serve import certificate
+from ...config import Config, ConfigError, expand_path, home_folder, load, make_home
+from ...errors import Problem
+from ...json_types import Event, Json, Message, Session
+from ...lib.http import listener
+from ...lib.http.client import Client
+from ...lib.http.cors import Origins
+from ...lib.http.parser import Body, Buffer, ProtocolError, advance, parse_request
+from ...lib.http.parser import MessageLimits as Sizes
+from ...lib.runtime.event_loop import Loop
+from ...lib.strict_json import JSONError, loads
+from ...models import BaseAPI as Model
+from ...models import Options
+from ...models.adapter import BaseAPI, ModelError, adapter_problem
+from ...models.registry import Models
+from ...session.fold import Folder
+from ...session.schema import ROLE_ALIASES
 
 T = TypeVar("T")
 
@@ -131,7 +131,7 @@ class OpenAIAPI(BaseAPI):
             await client.close()
 
 
-OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/library.md)
+OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/extension-library.md)
 
 
 def _request_config(given: Json) -> Json:

@@ -12,13 +12,13 @@ import unittest
 import zipfile
 from pathlib import Path
 
-from server.cli.bundle import STARTER
+from server.extensions.pack.one_file import STARTER
 
-from ..tooling import tools, turns
-from ..tooling.api import Api
-from ..tooling.child import Yaa
-from ..tooling.strange_folder import StrangeFolder, opened_below
-from ..wheels import make_environment
+from ....tooling import tools, turns
+from ....tooling.api import Api
+from ....tooling.child import Yaa
+from ....tooling.strange_folder import StrangeFolder, opened_below
+from ....wheels import make_environment
 
 # What editors, systems and people leave in a checkout.
 SUFFIXES = {".py", ".json", ".js", ".html", ".css", ".txt", ".png", ".svg", ".webmanifest"}

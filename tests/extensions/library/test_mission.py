@@ -33,11 +33,11 @@ from server import (
 from server.cli.console import read_session
 from server.tools.function_tools import ChildTool
 
-from ..tooling import forks, turns
-from ..tooling.api import Api
-from ..tooling.child import Child, Yaa
-from ..tooling.patience import seconds
-from ..tooling.tools import ROOT
+from ...tooling import forks, turns
+from ...tooling.api import Api
+from ...tooling.child import Child, Yaa
+from ...tooling.patience import seconds
+from ...tooling.tools import ROOT
 
 setUpModule = forks.use
 Json = dict[str, Any]

@@ -1,0 +1,1 @@
+"""yaa in a program of one's own (docs/reference/extension-library.md)."""

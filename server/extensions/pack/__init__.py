@@ -1,0 +1,1 @@
+"""The command `pack` (docs/reference/extension-pack.md)."""

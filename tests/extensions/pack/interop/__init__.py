@@ -1,0 +1,1 @@
+"""The one-file build, with the Pythons and folders of a machine."""
