@@ -123,6 +123,12 @@ _USAGE = field_types.object_of({"total_tokens": COUNT, "cost_micro": COUNT})
 SCHEDULED = field_types.object_of({**_COUNTS, "usage": _USAGE})
 # Deliveries of webhooks: ids of the last ones, and messages of those that wait (webhooks.py).
 WAITING = field_types.list_of(field_types.object_of({"id": TEXT, "content": TEXT}))
+# What becomes of a question that nobody answers: without it, the session waits.
+UNANSWERED = field_types.object_of(
+    {"deny_after_h": field_types.number("a number of hours, from 0.1 to 8,760", 0.1, 8_760)},
+    ("deny_after_h",),
+    closed=True,
+)
 # Further keys are the keeper's own.
 KEYS = field_types.object_of(
     {
@@ -131,5 +137,7 @@ KEYS = field_types.object_of(
         "webhooks": WEBHOOKS,
         "delivered": field_types.TEXTS,
         "waiting": WAITING,
+        "unanswered": UNANSWERED,
+        "asked": field_types.object_of(each=TEXT),
     }
 )

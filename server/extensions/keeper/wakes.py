@@ -22,6 +22,7 @@ from ...lib.runtime.offload import LARGE, offload
 from ...lib.strict_json import as_object
 from ...telemetry import log
 from .changes import LOOK_S, Changes, Key, remove
+from .denials import deny_unanswered
 from .folder import KeptFolder, open_questions
 from .job import PASSING
 from .marks import Mark, Marks
@@ -39,9 +40,10 @@ STEP_S = 240.0  # a wait is looked at so often, as the clock may be set and the 
 HOME = "@home"  # the person of the key of the home folder, in an address
 AGAIN_S = 30  # after which what could not run, or be looked at, is tried again
 NOT_RUN, NOT_RUN_CODE = "The session did not run by itself: {}", "keeper_not_run"
-WAKING = {"schedule"}  # keys of a session that may have to be woken
+WAKING = {"schedule", "unanswered"}  # keys of a session that may have to be woken
 
 STOP = Decision("stop", {})
+AGAIN = Decision("again", {})
 USED = ("total_tokens", "cost_micro")
 
 logger = log.get("keeper")
@@ -130,6 +132,9 @@ class Wakes:
                 self._unsaid[key] = str(error)
                 await asyncio.sleep(self._again_s)
                 continue
+            if decision is AGAIN:
+                await asyncio.sleep(LOOK_S)
+                continue
             after = ""
             if decision.act == "run":
                 logger.info("kept session %s runs by itself", key[1])
@@ -185,9 +190,9 @@ class Wakes:
                 self._changes.drop(key)
             if problem.code != "run_active":
                 raise
-        now = datetime.fromtimestamp(self._clock(), UTC)
         if not self._changes.marks.has(owner, session_id):  # somebody else has it for a moment
-            return Decision("wait", {}, now + timedelta(seconds=LOOK_S))
+            return AGAIN
+        now = datetime.fromtimestamp(self._clock(), UTC)
         # What runs has the file: it is asked again when that has ended, wherever that is.
         stored = self._folder(owner).read(session_id).session
         decision, _ = self._choose(key, stored, busy=True)
@@ -216,15 +221,35 @@ class Wakes:
         except Problem as problem:  # as another program has written it
             logger.warning("kept session %s: %s", key[1], problem.detail)
             return STOP, session if busy else with_error(session, NOT_RUN.format(problem.detail))
+        expires: datetime | None = None
+        if not busy and goes_on is not None:
+            session, denied, expires = deny_unanswered(session, now)
+            if denied:
+                return Decision("run", {}), session
+        decision, session = self._schedule(key, session, now, busy=not is_free)
+        if expires is None:
+            return decision, session
+        self._marks.set(Mark(*key))
+        at = min(decision.at or expires, expires)
+        return decision._replace(
+            act="wait" if decision.act == "stop" else decision.act, at=at
+        ), session
+
+    def _schedule(
+        self, key: Key, session: Session, now: datetime, *, busy: bool
+    ) -> tuple[Decision, Session]:
+        """Return what the schedule of a session wants, and the session as it is to be stored."""
+        keys = keeper_keys(session)
         if not (asked := as_object(keys.get("schedule"))):
-            self._marks.remove(*key)
+            if "unanswered" not in keys:
+                self._marks.remove(*key)
             return STOP, session
         schedule = read_schedule(asked, start_of(session))
         usage = session.get("usage", {})
         record = as_object(keys.get("scheduled"))
         record = count_run(schedule, record, record.get("usage") or usage, usage, now)
         record.setdefault("last", self._since.setdefault(key, now.isoformat()))
-        decision = decide(asked, schedule, record, now, busy=not is_free)
+        decision = decide(asked, schedule, record, now, busy=busy)
         stored = {**decision.record, "usage": {name: usage.get(name, 0) for name in USED}}
         if stored == as_object(keys.get("scheduled")):
             return decision, session

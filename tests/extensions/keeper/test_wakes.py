@@ -10,21 +10,24 @@ import json
 import tempfile
 import unittest
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from server.errors import Problem
 from server.extensions.keeper.changes import Changes
+from server.extensions.keeper.denials import deny_unanswered
 from server.extensions.keeper.folder import KeptFolder, Room
 from server.extensions.keeper.marks import Mark, Marks
+from server.extensions.keeper.session_keys import check_keys
 from server.extensions.keeper.wakes import Wakes
 from server.extensions.keeper.webhooks import BURST, MAX_BODY, MOST_WAITING
 
 from ...tooling import patience
 from ...tooling.child import Yaa
 from . import test_runs
+from .test_answers import session as asking_session
 
 SECRET = "made by chance, long"
 TOKEN = "another one"
@@ -206,6 +209,34 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.assertIn("no room is left", said["content"])
         self.assertEqual(len(await self.until_run()), 2, "and it runs when it is due")
 
+    async def test_what_nobody_answers_is_denied_as_the_session_says(
+        self,
+    ) -> None:
+        waiting: Any = asking_session()
+        self.folder.put("news", waiting, "")
+        await self.wakes.note_change("ann", "news", waiting)
+        self.wakes.look("ann", "news")
+        await self.until_idle()
+        rule = {"unanswered": {"deny_after_h": 24}}
+        waiting = {**waiting, "ext": {"keeper": rule}}
+        self.folder.put("news", waiting, self.folder.read("news").revision)
+        await self.wakes.note_change("ann", "news", waiting)
+        await self.until(lambda: "asked" in self.folder.read("news").session["ext"]["keeper"])
+        for hours in (23.9, 24.1):
+            self.assertNotIn("answer", self.question())
+            await self.wakes.close()
+            self.wakes = self.make()  # the hours go on after a restart
+            self.now = DUE + 3_600 * hours
+            self.wakes.open()
+        await self.until(self.ran.is_set)
+        payload = {"approved": False, "reason": "nobody answered in 24 h"}
+        self.assertEqual(self.question()["answer"], {"status": "resolved", "payload": payload})
+        self.assertEqual(self.runs, 1)
+
+    def question(self) -> Any:
+        session: Any = self.folder.read("news").session
+        return session["interrupts"][0]
+
     async def test_a_paused_one_and_one_without_a_schedule_are_not_waited_for(self) -> None:
         session: Any = {"messages": [], "ext": {"keeper": {"schedule": DAILY | {"paused": True}}}}
         self.folder.put("news", session, "")
@@ -236,6 +267,28 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.runs, 0)
         (said,) = self.messages()
         self.assertIn("did not run by itself", said["content"])
+
+
+class Unanswered(unittest.TestCase):
+    def test_which_questions_are_denied_and_when(self) -> None:
+        now = datetime.fromisoformat("2026-11-30T07:00:00+00:00")
+        since = {"int-c1": "2026-11-29T07:00:00+00:00"}
+        future = {"int-c1": "2027-11-29T07:00:00+00:00"}
+        for reason, known, denied, at in (
+            ("tool_call", {}, False, now + timedelta(hours=24)),
+            ("tool_call", since, True, None),
+            ("tool_call", future, False, now + timedelta(hours=24)),
+            ("input_required", since, True, None),
+            ("indeterminate", since, False, None),
+        ):
+            with self.subTest(reason, known=known):
+                session = asking_session()
+                session["interrupts"][0] |= {"reason": reason, "response_schema": {}}
+                session["ext"] = {"keeper": {"unanswered": {"deny_after_h": 24}, "asked": known}}
+                made, was_denied, next_at = deny_unanswered(session, now)
+                self.assertEqual((was_denied, next_at), (denied, at))
+                self.assertEqual("answer" in made["interrupts"][0], denied)
+                check_keys(made)
 
 
 class Deliveries(test_runs.Case):
