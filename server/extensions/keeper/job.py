@@ -14,7 +14,6 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import Any, NamedTuple, Protocol
 
 from ...agent.loop import STOP_REASONS, new_id, now_ms
-from ...api.sessions import Run
 from ...errors import Problem
 from ...json_types import Event, Json, Session
 from ...lib.runtime.offload import LARGE, offload
@@ -34,12 +33,34 @@ GAVE_UP = "keeper_gave_up"
 logger = log.get("keeper")
 
 
+class DrivenRun(Protocol):
+    """What is needed of a run, here or at another server (remote.py)."""
+
+    @property
+    def id(self) -> str:
+        """Return the id of the run."""
+        ...
+
+    @property
+    def session(self) -> Session:
+        """Return the session with all events so far applied."""
+        ...
+
+    def events(self) -> AsyncGenerator[Event, None]:
+        """Yield the events of the run."""
+        ...
+
+    def keep_before_calls(self, keep: Callable[[Session], object]) -> None:
+        """Call `keep` before calls that may not run twice, where the run is here."""
+        ...
+
+
 class Begin(Protocol):
     """Begins a run of a document, as PersonRuns.begin."""
 
     def __call__(
         self, owner: str, document: dict[str, Any], size: int, abort: Callable[[], object], /
-    ) -> AbstractAsyncContextManager[Run]:
+    ) -> AbstractAsyncContextManager[DrivenRun]:
         """Return what prepares the run. Raises Problem."""
         ...
 
@@ -88,7 +109,7 @@ class Job:
     ) -> None:
         self.owner, self.id, self.feed, self._means = owner, session_id, feed, means
         self.failures, self._alone = failures, alone
-        self.run: Run | None = None
+        self.run: DrivenRun | None = None
         self.run_session = session_id  # under which the server knows its run
         self.moved: Callable[[str], Feed] = lambda session_id: feed  # it became a branch
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()

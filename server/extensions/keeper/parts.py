@@ -19,6 +19,7 @@ from .driver import Keeper
 from .folder import FOLDER, KeptFolder, Room
 from .job import Means
 from .marks import ENDED, Marks
+from .remote import RemoteRuns
 from .routes import KeptSessions
 from .seat import Seat
 from .wakes import Wakes
@@ -34,7 +35,7 @@ class KeeperParts(Parts):
         self._folders: dict[str, KeptFolder] = {}
         server = host.config.server  # a copy, made anew each time
         self.room, self._settings = Room.of(server), server["keeper"]
-        self._runs: PersonRuns | None = None
+        self._runs: PersonRuns | RemoteRuns | None = None
         self._resuming: asyncio.Task[None] | None = None
         home = host.config.home / FOLDER
         self._marks, self._ended_marks = Marks(home), Marks(home, ENDED)
@@ -72,7 +73,8 @@ class KeeperParts(Parts):
 
         After a change of the configuration what runs goes on, and the next runs are by the new one.
         """
-        self._runs = runs
+        place = self.host.config.server["keeper"]["server"]
+        self._runs = RemoteRuns(place["url"], place["api_key"]) if place["url"] else runs
         former: Keeper | None = self.seat.keeper
         if former is not None:
             former.means, former.ended = self._means, self._ended
@@ -96,6 +98,8 @@ class KeeperParts(Parts):
         """End what runs by itself, unless a newer configuration has taken it over."""
         await self._alerts.close()
         await self.wakes.close()
+        if isinstance(self._runs, RemoteRuns):
+            await self._runs.close()
         if (keeper := self.seat.keeper) is None or not self._is_last():
             return
         keeper.stop()
