@@ -1,4 +1,4 @@
-"""A server whose sessions have only folders of their own: nothing recorded, no real folders.
+"""A server with the kernel alone: no extension, nothing recorded, no real folders.
 
 What the card asks for works without server/workspace: calls in the sandbox, questions, answers,
 limits. What needs more is refused with a sentence.
@@ -34,7 +34,7 @@ class PlainFolders(unittest.IsolatedAsyncioTestCase):
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
         home = Path(self.enterContext(tempfile.TemporaryDirectory())) / "home"
-        config = load(home, None, {}, {"server.discover": False})
+        config = load(home, None, {}, {"server.discover": False, "server.extensions": []})
         known = proofs.known(config.server["sandbox"])
         app = App(config, {}, proof=known, files=SessionFiles(home))
         self.turns: list[list[tuple[Any, ...]]] = []
@@ -102,17 +102,31 @@ class PlainFolders(unittest.IsolatedAsyncioTestCase):
     async def test_nothing_is_compacted_or_hooked(self) -> None:
         """The other doors, empty: no strategy, no file of hooks."""
         self.assertEqual(self.app.hooks.info()["loaded"], [])
-        messages = [{"role": "user", "content": f"word{n} " * 40} for n in range(30)]
-        for context, most in (({"enabled": False}, 30), ({"strategies": [], "budget": 3_000}, 0)):
+        turns = [("user", f"word{n} " * 40) for n in range(30)]
+        messages = [{"role": role, "content": f"{text} {role}"} for role, text in turns]
+        messages = [each for m in messages for each in (m, {"role": "assistant", "content": "Y"})]
+        messages.append({"role": "user", "content": "go"})
+        few = {"budget": 5_500, "keep_messages": 2}
+        empty: list[dict[str, Any]] = [{"enabled": False}, {"strategies": []}]
+        for context in (*empty, {}):
             with self.subTest(context):
-                document = {"messages": messages, "config": {"context": context}}
+                document = {"messages": messages, "config": {"context": few | context}}
                 done = await self.post(document)
-                self.assertEqual(done.get("context", {}).get("ops", []), [])
-                sent = json.dumps(self.model.requests)
-                self.assertEqual(sum(each["content"] in sent for each in messages), most)
-                if not most:  # it is asked about, and nothing is left out unasked
-                    self.assertEqual(done["interrupts"][0]["limit"], "context_overflow")
-                self.model.requests.clear()
+                self.assertEqual(bool(done.get("context", {}).get("ops")), context not in empty)
+
+    async def test_skills_of_another_server_are_left_out(self) -> None:
+        """No extension acts here, so the prompt has none of them, and a sentence says so."""
+        used = {"pdf": {"hash": "h", "text": "Read.", "source": "home"}}
+        offered = [{"name": "pdf", "description": "Reads PDF files"}]
+        skills = {"offered": offered, "more": 2, "used": used}
+        instructions = {"path": "AGENTS.md", "text": "Say please."}
+        done = await self.post(self.said(skills=skills, instructions=instructions))
+        self.assertEqual(done["status"], "completed")
+        sent = json.dumps(self.model.requests)
+        self.assertNotIn("Reads PDF files", sent)
+        self.assertNotIn("Say please.", sent)
+        self.assertEqual(done["skills"]["used"], used)
+        self.assertEqual([each["code"] for each in done["run"]["warnings"]], ["skills_not_here"])
 
     async def test_info_says_so(self) -> None:
         _, info = await self.ask("GET", "/info")

@@ -139,11 +139,13 @@ class LeftOut(unittest.TestCase):
 
     def test_nothing_changes_where_there_is_nothing_or_the_tool(self) -> None:
         about = {"offered": [{"name": "a", "description": "b"}], "used": {"a": {"text": "t"}}}
-        for session, tools in (
-            ({"run": {}}, ()),
-            ({"skills": {"offered": []}, "run": {}}, ()),
-            ({"skills": about, "run": {}}, (skills.TOOL,)),
-        ):
+        cases: list[tuple[Any, tuple[str, ...]]] = [
+            ({}, ()),
+            ({"skills": {"offered": []}}, ()),
+            ({"skills": about}, (skills.TOOL,)),
+        ]
+        for about, tools in cases:
+            session = {"messages": [], "run": {}, **about}
             with self.subTest(session, tools=tools):
                 self.assertEqual(self.changed(copy.deepcopy(session), *tools), session)
 
