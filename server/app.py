@@ -77,8 +77,8 @@ class App:
 
     Making one is fast, because the port is open already; `open` does the slow work. `proof` is the
     sandbox proof of the parent of several workers, or of `former`. `tools` and `models` are those
-    of a program that embeds yaa (library/program.py). `former` is the App of an earlier
-    configuration of this process (cli/live_config.py), whose runs and calls are known here too.
+    of a program that embeds yaa. `former` is the App of an earlier configuration of this process
+    (cli/live_config.py), whose runs and calls are known here too.
     `accounts`: what people hold of the process. `clock`: seconds since 1970. `locks`: those of the
     home folder's processes. `files`: those of sessions; None: recorded ones, and real folders.
     Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
