@@ -55,7 +55,7 @@ type Why =
   | { kind: 'failed'; message?: Message }
   | { kind: 'cut'; message?: Message }
 
-interface SseDecoder { feed(chunk: Uint8Array): string[]; comments: number }
+interface SseDecoder { feed(chunk: Uint8Array): string[]; ids: string[]; comments: number }
 
 type Block =
   | { type: 'paragraph'; children: Inline[] }
@@ -115,6 +115,8 @@ interface Failure {
   received?: number
   /** Why a sign-in failed, as docs/reference/errors.md lists it. */
   reason?: string
+  /** The whole refusal, if it was the server's. */
+  facts?: any
 }
 /** `silence`: ms in which something has to be heard; `retry`: it may be sent twice, as GET and HEAD may; `stream`: the caller reads it as it comes */
 interface RequestOptions extends RequestInit { silence?: number; retry?: boolean; stream?: boolean }
@@ -131,6 +133,8 @@ interface Api {
   hold(session: Session): Promise<void>
   stop(id: string, signal?: AbortSignal): Promise<{ stopped: boolean; running?: boolean; detail?: string }>
   file(id: string, path: string, folder?: string): Promise<Blob>
+  /** what it runs goes on without this page */
+  readonly lasting?: boolean
 }
 interface Bases {
   hold(session: Session): Promise<void>
@@ -187,8 +191,10 @@ interface Run {
   /** what was heard, and when */
   readonly events: { at: number; event: YaaEvent }[]
   readonly done: Promise<RunState>
+  /** what it asks */ api?: Api
   stop(): void
   retryNow(): void
+  /** goes on by another way */ move?(api: Api): void
 }
 
 /** One key of `session.config`, as it is edited: `rest` for what its schema leaves open, `none` where null may stand. */
@@ -196,7 +202,7 @@ interface ConfigField {
   pointer: string; parts: string[]; schema: Json; rest: boolean; none: boolean; group: string
   kind: 'choice' | 'flag' | 'number' | 'text' | 'template' | 'secret' | 'lines' | 'json'
 }
-interface Head { id: string; title: string; status: string; updated: number; said?: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
+interface Head { id: string; title: string; status: string; updated: number; said?: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number; mark?: string; badge?: [words: string, title: string, classes?: string]; note?: string }
 interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged' | 'cleared'; message: string }
 /** A change of a session as a plain value (core/session-changes). */
 interface SessionChange { kind: 'set' | 'answer' | 'say'; [key: string]: any }

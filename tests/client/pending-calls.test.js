@@ -33,7 +33,7 @@ function desk({ permission = 'default' } = {}) {
   const entries = new Map()
   const app = {
     current: { session: sessionOf('here') }, draw: () => {}, heads: [],
-    sessionStore: { heads: () => app.heads, entry: (id) => entries.get(id), open: async (id) => entries.get(id) ?? { session: sessionOf(id, app.heads.find((one) => one.id === id).waiting) } },
+    sessionStore: { listed: () => app.heads, entry: (id) => entries.get(id), open: async (id) => entries.get(id) ?? { session: sessionOf(id, app.heads.find((one) => one.id === id).waiting) } },
   }
   const counts = []
   const calls = made.pendingCalls({ app }, (n) => counts.push(n))

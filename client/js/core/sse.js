@@ -7,6 +7,9 @@ yaa.define('core/sse', [], () => {
   class Decoder {
     /** Lines that begin with a colon: signs of life. */
     comments = 0
+    /** Of each event of the last piece: the last id that was said. @type {string[]} */
+    ids = []
+    #id = ''
     #utf8 = new TextDecoder()
     /** @type {string[]} pieces of a line whose end has not come */ #line = []
     #afterCR = false
@@ -19,6 +22,7 @@ yaa.define('core/sse', [], () => {
       if (text) this.#afterCR = text.endsWith('\r')
       /** @type {string[]} */
       const events = []
+      this.ids = []
       let from = 0
       for (const end of text.matchAll(LINE_END)) {
         this.#line.push(text.slice(from, end.index))
@@ -33,7 +37,7 @@ yaa.define('core/sse', [], () => {
     /** @param {string} line @param {string[]} events */
     #take(line, events) {
       if (!line) {
-        if (this.#data.length) events.push(this.#data.join('\n'))
+        if (this.#data.length) this.ids.push(this.#id), events.push(this.#data.join('\n'))
         this.#data = []
         return
       }
@@ -42,6 +46,7 @@ yaa.define('core/sse', [], () => {
       const name = colon < 0 ? line : line.slice(0, colon)
       const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
       if (name === 'data') this.#data.push(value)
+      if (name === 'id') this.#id = value
     }
   }
 

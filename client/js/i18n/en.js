@@ -34,7 +34,7 @@ yaa.define('i18n/en', [], () => {
     'session.time': 'Model time: {time}',
 
     'empty.title': 'What shall we do?',
-    'empty.lead': 'yaa answers, uses tools, and asks before anything that changes your files. Sessions stay in this browser.',
+    'empty.lead': 'yaa answers, uses tools, and asks before anything that changes your files.',
     'empty.starters': 'Try one of these',
     'starter.hello.title': 'Say hello',
     'starter.hello.text': 'Hello! What can you do?',

@@ -34,7 +34,7 @@ yaa.define('i18n/zh', [], () => {
     'session.time': '模型用时：{time}',
 
     'empty.title': '我们做点什么？',
-    'empty.lead': 'yaa 会回答、会用工具，在改动你的文件之前会先问你。会话保存在这个浏览器里。',
+    'empty.lead': 'yaa 会回答、会用工具，在改动你的文件之前会先问你。',
     'empty.starters': '可以试试',
     'starter.hello.title': '打个招呼',
     'starter.hello.text': '你好！你能做什么？',

@@ -191,7 +191,7 @@ yaa.define('io/api', [], () => {
       pieces.push(piece.value)
     }
     const { status, statusText, headers } = response
-    return new Response(new Blob(pieces), { status, statusText, headers })
+    return new Response(pieces[0] && new Blob(pieces), { status, statusText, headers })
   }
 
   /** @param {string} text */
@@ -223,6 +223,7 @@ yaa.define('io/api', [], () => {
       errors,
       received: body?.received,
       reason: body?.reason,
+      facts: body,
       retryAfter,
       url,
     })

@@ -104,6 +104,12 @@ yaa.define('io/run-stream', ['core/fold', 'core/session', 'core/sse', 'io/api'],
       if (this.posted && this.state.phase === 'posting') this.abort()
     }
 
+    /** Go on by another way: what is on is left as if the line were lost. @param {Api} api */
+    move(api) {
+      this.api = api
+      this.abort()
+    }
+
     /** Has the server end the run and its calls. A second time it hangs up. */
     stop() {
       if (this.stopped || !this.posted) {

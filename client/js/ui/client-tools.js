@@ -22,7 +22,7 @@ yaa.define('ui/client-tools', [
       changed: () => app.draw(),
       failed: (tool, why) => toast(t('page.actionFailed', { tool: tool.name, detail: why }), { bad: true }),
     })
-    sessionStore.hooks.push({ ...runner, onStart })
+    sessionStore.hooks.push({ ...runner, onStart, onRest: (entry) => { if (!entry.watched) runner.onRest(entry) } })
     const byHand = cards.bodies.client_tool
     cards.bodies.client_tool = (interrupt, answer, call, does) => (
       runner.toolFor(interrupt) ? cardBody(runner, app, interrupt, answer, call) : byHand(interrupt, answer, call, does)
@@ -30,6 +30,7 @@ yaa.define('ui/client-tools', [
 
     /** The session says what this page can do; what another one could does not count here. @param {import('./types').Entry} entry */
     function onStart(entry) {
+      if (entry.watched) return
       const declared = tools.declare(enabled(), taken())
       if (declared.length || entry.session.tools?.length) entry.session.tools = declared
       runner.onStart(entry)

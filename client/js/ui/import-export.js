@@ -21,7 +21,7 @@ yaa.define('ui/import-export', [
   // -- out --
 
   /** @param {CommandContext} context @param {string} [id] */
-  const read = async ({ app }, id = app.current.session.id) => app.sessionStore.entry(id)?.session ?? await app.store.get(id)
+  const read = async ({ app }, id = app.current.session.id) => (await app.sessionStore.open(id))?.session
 
   /** Ask how, show what it would give away, save. @param {CommandContext} context @param {string} [id] */
   async function exportSession(context, id) {

@@ -57,7 +57,7 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
   /** What would be lost if this page were closed now, in words. @param {import('./types').App} app @returns {string[]} */
   function losses({ sessionStore, store, queue }) {
     const open = openOf(sessionStore)
-    const runs = open.filter((entry) => entry.going).length
+    const runs = open.filter((entry) => entry.going && !entry.run?.api?.lasting).length
     const temporary = open.filter(({ session }) => session.ext?.temporary && session.messages.length).length
     const queued = open.reduce((sum, { session }) => sum + queue.of(session).length, 0)
     return [

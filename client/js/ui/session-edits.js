@@ -5,7 +5,17 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
   /** @typedef {import('./types').Entry} Entry */
 
   /** @param {any} own what ui/session-store has */
-  function editsOf({ store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, alone, turns, make, take, settle, catchUp, save, removed }) {
+  function editsOf({ api, store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, alone, turns, make, take, settle, catchUp, save, removed }) {
+    /** What is asked to run a session: the server, or what an extension whose key the session has puts before it. @param {Entry} entry @returns {Promise<Api>} */
+    async function way(entry) {
+      for (const { name, group } of yaa.parts('runs')) {
+        if (!Object.hasOwn(entry.session.ext ?? {}, name.split('/')[1])) continue
+        await yaa.load(group)
+        return yaa.use(name).way(entry, api())
+      }
+      return api()
+    }
+
     /**
      * Change what was said: branches and edits, never under a run.
      * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {Promise<T | null>} null: it is running
@@ -55,13 +65,14 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
     /** Once nothing runs it, here or in another tab. @param {string} id @param {boolean} [quiet] @returns {Promise<Session | null>} what was deleted, for `restore` */
     async function remove(id, quiet) {
       const entry = entries.get(id)
+      const elsewhere = await Promise.all(hooks.map((/** @type {import('./types').Hooks} */ hook) => hook.onRemove?.(id)))
       removed.add(id)
       channel.send({ removed: id })
       for (; entry?.going; await entry.going) entry.run?.stop()
       entries.delete(id)
       const session = await store.delete(id)
       if (!quiet) await changed(id)
-      return session ?? entry?.session ?? null
+      return session ?? entry?.session ?? elsewhere.find(Boolean) ?? null
     }
 
     /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @param {number} [said] when it was @returns {Promise<boolean>} false: it is running */
@@ -129,7 +140,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
       if (hooks.some((/** @type {import('./types').Hooks} */ hook) => hook.onGone?.(entry))) entries.set(id, entry)
     }
 
-    return { takeBack, edit, mark, amend, rename, change, remove, restore, hear }
+    return { way, takeBack, edit, mark, amend, rename, change, remove, restore, hear }
   }
 
   return { editsOf }

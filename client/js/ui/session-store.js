@@ -8,7 +8,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
   const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
   const [TRIES, MOMENT_MS] = [50, 40] // another tab may only store something; one with a run answers
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
-  const LATE = ['takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'hear']
+  const LATE = ['way', 'takeBack', 'edit', 'mark', 'amend', 'rename', 'change', 'remove', 'restore', 'hear']
   const NOTHING = { stamp: '', changes: /** @type {any[]} */ ([]), keys: /** @type {any[]} */ ([]) }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
 
@@ -90,7 +90,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** What is stored, without a pause that a page of before wrote into it, and what waits. @param {string} id */
     async function read(id) {
       const { stamp, changes } = await store.look(id).catch(() => NOTHING)
-      const session = await store.get(id)
+      const session = await store.get(id) ?? (await Promise.all(hooks.map((hook) => hook.fetch?.(id)))).find(Boolean)
       if (session?.ext?.held) await yaa.load('session-defaults').then(() => yaa.use('core/session-defaults').release(session), console.warn)
       return session && { session, stamp, changes }
     }
@@ -228,17 +228,17 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
           sessions.markContinued(entry.session)
           if (!isTemporary(entry.session)) remember(id, true)
           // stored before the first script that it needs; the stream stores it before the first request
-          const script = prepare(entry.session)
+          const script = entry.watched ? null : prepare(entry.session)
           if (script || taken.length || !entry.stamp) {
             await save(entry.session, taken)
             refresh().then(() => onChange(id, true))
           }
           await Promise.race([script, stopping])
-          await Promise.race([Promise.all(hooks.map((hook) => hook.onStart(entry))), stopping])
+          const [way] = await Promise.race([Promise.all([late.way(entry), ...hooks.map((hook) => hook.onStart(entry))]), stopping]) ?? []
           const free = !stopped && await slot(entry)
           if (!free) return await save(entry.session), STOPPED
           entry.run = yaa.use('io/run-stream').start(entry.session, {
-            api: api(), store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
+            api: way, store: isTemporary(entry.session) ? undefined : { put: (session, marks) => write(session, marks), append: store.append }, wake,
             onEvent: (event) => {
               for (const hook of hooks) hook.onEvent(entry, event)
               onChange(id, TURNS.has(event.type))
@@ -272,6 +272,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
         changed(entry.session.id)
         settle(entry)
       }
+      entry.watched = false
       onChange(entry.session.id, true)
       return end
     }
@@ -325,7 +326,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
       for (const id of ids) onChange(id, true)
     }
 
-    const own = { store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, alone, turns, make, take, settle, catchUp, save, removed, heads: () => heads }
+    const own = { api, store, entries, hooks, channel, onChange, isTemporary, isActive, isBusy, hold, open, read, refresh, changed, alone, turns, make, take, settle, catchUp, save, removed, heads: () => heads }
     /** ui/session-edits. @type {any} */
     const late = Object.fromEntries(LATE.map((name) => [name, async (/** @type {any[]} */ ...rest) => {
       await yaa.load('session-defaults')
@@ -335,7 +336,7 @@ yaa.define('ui/session-store', ['core/ids', 'core/session', 'core/session-change
     /** @type {any} */ let edits
     channel.listen((message) => late.hear(message).catch(console.warn))
 
-    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, queue, answer, retry, settle, changed, heads: own.heads, entry: (/** @type {string} */ id) => entries.get(id), hooks }
+    return { ...late, redraw: onChange, refresh, open, fresh, setTemporary, send, queue, answer, retry, settle, changed, heads: own.heads, listed: () => hooks.reduce((rows, hook) => hook.rows?.(rows) ?? rows, heads), entry: (/** @type {string} */ id) => entries.get(id), hooks }
   }
 
   /** @param {Entry | undefined} entry */

@@ -180,12 +180,12 @@ yaa.define('ui/sidebar', [
       box.checked = Boolean(row.picked)
       box.value = row.id
       attr(box, 'aria-label', t('side.pick', { title: row.title }))
-      const words = [row.when, ...row.tags.map((/** @type {string} */ tag) => `#${tag}`)].filter(Boolean).join(' ')
+      const words = [row.note, row.when, ...row.tags.map((/** @type {string} */ tag) => `#${tag}`)].filter(Boolean).join(' ')
       text(tags, words)
       tags.hidden = !words
-      if (drawn === row.mark + row.temporary) return
-      drawn = row.mark + row.temporary
-      fill(mark, markOf(row.mark), row.temporary ? h('span.badge', { title: t('side.temporaryNote') }, t('side.temporary')) : null)
+      if (drawn === row.mark + row.badge) return
+      drawn = row.mark + row.badge
+      fill(mark, markOf(row.mark), row.badge && h(`span.badge${row.badge[2] ?? ''}`, { title: row.badge[1] }, row.badge[0]))
     }
 
     const entries = () => [

@@ -43,6 +43,8 @@ export interface Entry {
   stamp?: string
   /** its run has its lock, and has read what was stored: before, nothing is written */
   locked?: boolean
+  /** its run was begun elsewhere, and is only followed here: nothing of this browser goes into it */
+  watched?: boolean
 }
 
 /** An agent a session can name. `first`: that of a session which names none. */
@@ -193,6 +195,12 @@ export interface Hooks {
   onRest(entry: Entry): void
   /** Another tab has deleted it; true if it is shown all the same. */
   onGone?(entry: Entry): boolean
+  /** A session that is not in this browser, once it is stored here. */
+  fetch?(id: string): Promise<Session | null | undefined>
+  /** Before a session is deleted; the one that was elsewhere. What it throws keeps the session. */
+  onRemove?(id: string): Promise<Session | null | undefined>
+  /** What the list shows: with those that are elsewhere. */
+  rows?(heads: Head[]): Head[]
 }
 
 export interface SessionStore {
@@ -214,6 +222,8 @@ export interface SessionStore {
   restore(session: Session, quiet?: boolean, said?: number): Promise<boolean>
   changed(...ids: string[]): Promise<void>
   heads(): Head[]
+  /** these, and those that are elsewhere */
+  listed(): Head[]
   entry(id: string): Entry | undefined
   /** whether the tab that had it is gone: then what it left is read */
   /** Store what waits: `waits` also what other tabs left. True: it is made. */

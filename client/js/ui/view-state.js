@@ -36,7 +36,7 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
       title: sessions.titleOf(session) || t('session.untitled'), queue: queue.of(session),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
-      sessions: apart(sessionStore.heads().map((head) => rowOf(head, session.id, sessionStore.entry(head.id)))),
+      sessions: apart(sessionStore.listed().map((head) => rowOf(head, session.id, sessionStore.entry(head.id)))),
       demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
       info,
       onDisk: !settings.canRememberSafely,
@@ -52,8 +52,9 @@ yaa.define('ui/view-state', ['ui/i18n', 'ui/session-store', 'ui/server-state', '
 
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
-    const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    const labels = { pinned: Boolean(head.pinned), tags: head.tags, archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
+    const mark = head.mark ?? (entry ? markOf(entry) : head.waiting ? 'asking' : '')
+    const badge = head.badge ?? (entry?.session.ext?.temporary ? [t('side.temporary'), t('side.temporaryNote')] : null)
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags, archived: Boolean(head.archived), badge, note: head.note }
     return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.said ?? head.updated, current: head.id === current, mark, ...labels }
   }
 

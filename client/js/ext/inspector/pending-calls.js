@@ -18,7 +18,7 @@ yaa.define('ext/inspector/pending-calls', ['ext/inspector/texts', 'core/session'
     /** Heads say how many questions a stored session has; an open one knows better. @param {import('../../ui/types').State} state */
     function look(state) {
       const own = app.current.session
-      const others = app.sessionStore.heads().filter((head) => head.id !== own.id)
+      const others = app.sessionStore.listed().filter((head) => head.id !== own.id)
       const here = state.live ? 0 : sessions.questionsOf(own).length
       const next = here + others.reduce((sum, head) => sum + waitingIn(head), 0)
       const more = next > count
@@ -75,10 +75,10 @@ yaa.define('ext/inspector/pending-calls', ['ext/inspector/texts', 'core/session'
      * @returns {Promise<{entry: import('../../ui/types').Entry, open: Interrupt[]}[]>}
      */
     async function all() {
-      const ids = [app.current.session.id, ...app.sessionStore.heads().map((head) => head.id).filter((id) => id !== app.current.session.id)]
+      const ids = [app.current.session.id, ...app.sessionStore.listed().map((head) => head.id).filter((id) => id !== app.current.session.id)]
       const found = []
       for (const id of ids) {
-        const head = app.sessionStore.heads().find((one) => one.id === id)
+        const head = app.sessionStore.listed().find((one) => one.id === id)
         const known = id === app.current.session.id || waitingIn(/** @type {Head} */ (head)) > 0
         const entry = known ? app.sessionStore.entry(id) ?? await app.sessionStore.open(id) : null
         const open = entry ? (entry.session.interrupts ?? []).filter((one) => one && typeof one === 'object' && one.reason !== 'model_error') : []
