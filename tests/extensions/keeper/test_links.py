@@ -124,6 +124,13 @@ class Attacks(Case):
         self.assertEqual(sorted(statuses), [200] + [410] * 7)
         self.assertEqual(len(self.answers), 1)
 
+    async def test_it_answers_while_another_answered_call_still_runs(self) -> None:
+        self.session = asking(status="in_progress")
+        token = self.links.make(target())
+        self.assertEqual((await self.send("GET", token)).status, 200)
+        self.assertEqual(await self.allow(token), 200)
+        self.assertEqual(len(self.answers), 1)
+
     async def test_looking_does_nothing_however_often(self) -> None:
         """A mail scanner opens each link that it sees."""
         token = self.links.make(target())
