@@ -161,6 +161,16 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         await self.until(self.ran.is_set)
         self.assertEqual(len(self.messages()), 1)
 
+    async def test_what_was_delivered_before_a_kill_begins_a_run_at_the_next_start(self) -> None:
+        self.folder.put("news", {"messages": []}, "")
+        message = {"id": "webhook-1", "role": "user", "content": "x"}
+        self.wakes._changes.queue(("ann", "news"), "delivery", message)
+        self.wakes = self.make()
+        self.wakes.open()
+        await self.until(self.ran.is_set)
+        self.assertEqual([each["id"] for each in self.messages()], ["webhook-1"])
+        self.assertEqual(self.wakes._changes.keys(), set())
+
     async def test_a_schedule_that_came_while_it_runs_is_due_after_that(self) -> None:
         session: Any = {"messages": [], "ext": {"keeper": {"schedule": DAILY}}}
         self.folder.put("news", session, "")
