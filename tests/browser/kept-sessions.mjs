@@ -159,6 +159,50 @@ await main(async (walk, job) => {
     await first.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
   });
 
+  await walk.step("deleted at both ends, and brought back", async () => {
+    await front(phone);
+    await phone.evaluate(() => { const { app, actions } = yaa.use("ui/commands").context(); actions.remove(app.current.session.id); });
+    await walk.sees(".toast", "Deleted");
+    await walk.press("Undo", ".toast button");
+    await walk.sees("article.message", "Never mind.");
+    await walk.sees(CURRENT, "kept");
+  });
+
+  await walk.step("who does not look is told of a question by the browser", async () => {
+    await first.evaluate(() => {
+      Object.assign(globalThis, { told: [], isHidden: true });
+      globalThis.Notification = class { static permission = "granted"; constructor(_, { body }) { globalThis.told.push(body); } };
+      yaa.use("ui/commands").context().actions.newSession();
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => globalThis.isHidden });
+    });
+    await told("order", "shell", { command: "echo back" });
+    await walk.send("Are you there?");
+    await phone.waitForSelector(".ask:not([hidden])");
+    await first.evaluate(() => {
+      globalThis.isHidden = false;
+      document.dispatchEvent(new Event("visibilitychange")); // the list is read
+      globalThis.isHidden = true;
+    });
+    await first.waitForFunction(() => globalThis.told.some((words) => words.includes("asks something")), { polling: 200 });
+    await first.evaluate(() => { delete document.hidden; });
+    await front(first);
+  });
+
+  await walk.step("old ones come as one scrolls, and what is no session says why", async () => {
+    await told("plant");
+    await first.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await walk.sees(".row", "Cannot be used");
+    const count = () => first.$$eval(".row", (all) => all.length);
+    const before = await count();
+    await walk.shot("8-many");
+    await first.evaluate(() => { const list = document.querySelector(".side-list"); list.scrollTop = list.scrollHeight; });
+    await first.waitForFunction((n) => document.querySelectorAll(".row").length > n, {}, before);
+    await walk.sees(".row", "Old 0");
+    await walk.clean("a long list");
+    await first.evaluate(() => { document.querySelector(".side-list").scrollTop = 0; });
+    await first.click(".row .row-open");
+  });
+
   await walk.step("on a phone, in the dark, in Chinese", async () => {
     await first.setViewport({ width: 390, height: 844 });
     await told("hold");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import unittest
 import urllib.request
 from collections.abc import Callable
@@ -46,6 +47,17 @@ class KeptSessions(walks.OneEngine):
                 files = home.glob("keeper/*/*.json")
                 return {file.stem: json.loads(file.read_text()) for file in files}
 
+            def plant() -> None:
+                """Put many old sessions into the folder, and a file that is none."""
+                folder = home / "keeper" / "@home"
+                for number in range(60):
+                    message = {"id": "m", "role": "user", "content": f"Old {number}"}
+                    text = json.dumps({"id": f"old-{number}", "messages": [message]})
+                    file = folder / f"old-{number}.json"
+                    file.write_text(text)
+                    os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
+                (folder / "odd.json").write_text("[1]")
+
             asks: dict[str, Callable[..., Any]] = {
                 "order": model.order,
                 "hold": model.may_answer.clear,
@@ -54,6 +66,7 @@ class KeptSessions(walks.OneEngine):
                 "cut": cut,
                 "mend": lambda: line.refuse(False),
                 "documents": documents,
+                "plant": plant,
             }
             job = {"url": yaa.link, "keeps": True}
             self.walk("kept-sessions", browser, job, asks, walks.failed)

@@ -173,6 +173,23 @@ test('answers alone are put to what is stored; with other words they are part of
   }
 })
 
+test('a run is begun from the revision that a change on its way makes', async () => {
+  const { asked, api } = serverOf({
+    'PUT /keeper/sessions/four': Response.json({ revision: 'r3' }), 'POST /keeper/sessions/four/run': Response.json({ running: true }),
+    'GET /keeper/sessions/four/events': streamed(['a/1', sign({ running: true })]),
+  })
+  const session = sessionOf({ id: 'four', ext: { keeper: {} } })
+  runs.note('four', { base: BASE, revision: 'r1', said: [] })
+  let arrive = () => {}
+  runs.inTurn('four', () => new Promise((resolve) => { arrive = () => resolve(runs.note('four', { revision: 'r2' })) }))
+  const running = runs.way({ session }, api).run(session)
+  await new Promise(setImmediate)
+  assert.deepStrictEqual(asked, [])
+  arrive()
+  await running
+  assert.deepStrictEqual(asked[0], ['PUT /keeper/sessions/four', '"r2"'])
+})
+
 test('a conflict is a refusal that does not pass, with the branch', async () => {
   const { api } = serverOf({ 'PUT /keeper/sessions/two': Response.json({ code: 'kept_conflict', branch: 'two-2', revision: 'r9' }, { status: 409 }) })
   const session = sessionOf({ id: 'two', ext: { keeper: {} } })

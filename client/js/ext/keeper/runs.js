@@ -12,6 +12,11 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
   /** Where nothing may be stored. @type {Map<string, KeptRecord>} */ const held = new Map()
   /** The streams of this page. @type {Map<string, KeptLink>} */ const links = new Map()
 
+  /** What is stored and read of each session. @type {Map<string, Promise<any>>} */ const turns = new Map()
+
+  /** One thing after the other, for each session. @type {<T>(id: string, work: () => Promise<T>) => Promise<T>} */
+  const inTurn = (id, work) => /** @type {any} */ (turns.set(id, (turns.get(id) ?? Promise.resolve()).then(work, work)).get(id))
+
   /** @returns {Storage | null} */
   function storage() {
     try {
@@ -146,6 +151,7 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
 
     /** Store it, or the answers alone if they are all that is new, and have it run. @param {Session} session @param {AbortSignal} [signal] */
     async function begin(session, signal) {
+      await inTurn(id, async () => {}) // a change that is on its way has another revision come of it
       const record = keptAt(id, api)
       const answers = sessions.answeredInterrupts(session)
       if (record?.revision && answers.length && rules.saidIn(session)[0] === record.said[0]) {
@@ -195,5 +201,5 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
     }
   }
 
-  return { way, put, events, framesOf, pathOf, recordOf, records, note, linkOf, relink, keptAt, UNKEPT }
+  return { inTurn, way, put, events, framesOf, pathOf, recordOf, records, note, linkOf, relink, keptAt, UNKEPT }
 })

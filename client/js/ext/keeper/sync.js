@@ -5,16 +5,9 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
   /** @param {import('../../ui/types').CommandContext} context */
   function syncOf({ app, actions }) {
     const { sessionStore, store, server } = app
-    /** @type {Map<string, Promise<any>>} */ const turns = new Map()
+    const { inTurn } = runs
     /** Sessions that are written as the server has them. @type {Set<string>} */ const taking = new Set()
     /** Those that a person has deleted here, for who wants one back. @type {Set<string>} */ const deleted = new Set()
-
-    /** One thing after the other, for each session. @template T @param {string} id @param {() => Promise<T>} work @returns {Promise<T>} */
-    function inTurn(id, work) {
-      const next = (turns.get(id) ?? Promise.resolve()).then(work, work)
-      turns.set(id, next)
-      return next
-    }
 
     /** @param {string} id */
     const stored = (id) => store.look(id).catch(() => ({ stamp: '', changes: [] }))
