@@ -202,9 +202,7 @@ class KeptFolder:
         seen = []
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:  # relative to the folder each takes half as long as by its whole path
-            with os.scandir(self.path) as entries:
-                names = [each.name for each in entries]
-            for name in names:
+            for name in [each.name for each in os.scandir(self.path)]:
                 if name[-5:] == SUFFIX and name[0] != ".":
                     try:
                         about = os.stat(name, dir_fd=folder, follow_symlinks=False)

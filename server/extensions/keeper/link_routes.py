@@ -72,6 +72,8 @@ async def _decision(call: RequestContext) -> str:
     length = headers.get("content-length", "")
     if not length.isdigit() or int(length) > MAX_FORM:
         raise Problem("body_too_large", f"The form has at most {MAX_FORM} bytes")
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise Problem("forbidden", "The form is that of another site")
     body = await call.exchange.body()
     if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Problem("unsupported_media_type", f"Send the form of the page, {FORM}")

@@ -32,7 +32,9 @@ class Inbox(BaseHTTPRequestHandler):
         pass
 
 
-class Phone(Case):
+class Notified(Case):
+    """A person whose notices come to `inbox`."""
+
     def setUp(self) -> None:
         super().setUp()
         self.model.calls = 2
@@ -54,7 +56,8 @@ class Phone(Case):
     def press(self, yaa: Yaa, link: str, method: str = "GET", form: str = "") -> tuple[int, str]:
         """Open a link as a browser without a key does; press a button of its page."""
         parts, server = urlsplit(link), urlsplit(yaa.url)
-        self.assertEqual(parts.netloc, "yaa.example")
+        address = self.config["keeper"]["notices"]["address"]
+        self.assertEqual(parts.netloc, urlsplit(address).netloc)
         connection = http.client.HTTPConnection(server.netloc, timeout=patience.seconds(60))
         self.addCleanup(connection.close)
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if form else {}
@@ -62,6 +65,8 @@ class Phone(Case):
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
+
+class Phone(Notified):
     def test_what_stopped_is_allowed_by_a_link_after_a_restart(self) -> None:
         with self.server() as yaa:
             self.keep(yaa, "night", title="Secret plan")

@@ -270,6 +270,7 @@ class Lists(Case):
                     "changed": 2,
                     "revision": stored.revision,
                     "waiting": 0,
+                    "queued": 0,
                 }
             ],
         )

@@ -50,22 +50,28 @@ class Model(Provider):
         deltas: list[Any] = [{"content": f"Done: {results} results."}]
         reason = "stop"
         if results < self.calls:
-            arguments = json.dumps({"name": f"mark{results}"})
-            function = {"name": "mark", "arguments": arguments}
+            name, arguments = self.call(results)
+            function = {"name": name, "arguments": json.dumps(arguments)}
             call = {"index": 0, "id": f"call_{results}", "type": "function", "function": function}
             deltas, reason = [{"tool_calls": [call]}], "tool_calls"
         chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
         self.stream(chunks)
 
+    def call(self, results: int) -> tuple[str, Any]:
+        """The name and the arguments of the call after so many results."""
+        return "mark", {"name": f"mark{results}"}
+
 
 class Case(unittest.TestCase):
+    model_type = Model
+
     def setUp(self) -> None:
         self.connections: list[Any] = []
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory())) / "home"
         (self.home / "tools").mkdir(parents=True)
         (self.home / "tools" / "mark.py").write_text(OWNED)
-        self.model: Any = type("Own", (Model,), {"holds": {}, "reached": {}})
+        self.model: Any = type("Own", (self.model_type,), {"holds": {}, "reached": {}})
         provider = ThreadingHTTPServer(("127.0.0.1", 0), self.model)
         provider.daemon_threads = True
         threading.Thread(target=provider.serve_forever, daemon=True).start()
@@ -85,9 +91,13 @@ class Case(unittest.TestCase):
     def until_reached(self, results: int) -> None:
         self.assertTrue(self.model.reached[results].wait(patience.seconds(60)))
 
-    def server(self) -> Yaa:
+    def whole(self) -> Any:
+        """The configuration of a server."""
         once = {"config": {"llm_api": {"retry": {"times": 0}}}}
-        return Yaa({"server": self.config, "session": once}, home=self.home)
+        return {"server": self.config, "session": once}
+
+    def server(self) -> Yaa:
+        return Yaa(self.whole(), home=self.home)
 
     def open(
         self, yaa: Yaa, method: str, path: str, body: Any = None, **headers: str
