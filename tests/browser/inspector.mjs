@@ -279,6 +279,15 @@ await main(async (walk, job) => {
       await globalThis.yaa.part("event-log");
       return !(await globalThis.yaa.use("ext/time/event-log").load("ghost")).length;
     });
+    await page.evaluate(async () => {
+      const { app, actions } = globalThis.yaa.use("ui/commands").context();
+      const { save } = globalThis.yaa.use("ext/time/event-log");
+      await app.sessionStore.restore({ id: "gone", title: "Gone", messages: [{ id: "m", role: "user", content: "Hi" }] });
+      await save("gone", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
+      app.drawNow();
+      await actions.remove("gone");
+    });
+    await page.waitForFunction(async () => !(await globalThis.yaa.use("ext/time/event-log").load("gone")).length);
   });
 
   await walk.step("another language", async () => {

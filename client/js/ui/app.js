@@ -38,7 +38,6 @@ yaa.define('ui/app', [
       prepare,
       onEnd: (entry) => {
         onEnd(entry, server)
-        keepEvents(entry, store)
         app.queue.onEnd(entry)
       }, onUnsaid: (entry, words) => app.queue.add(words, entry), onLost: server.again,
     })
@@ -234,7 +233,6 @@ yaa.define('ui/app', [
     /** @param {string} id */
     async function remove(id) {
       const session = await sessionStore.remove(id)
-      journal((events) => events.remove(id))
       if (app.current.session.id === id) show(sessionStore.fresh())
       if (!session) return
       const undo = async () => {
@@ -390,18 +388,6 @@ yaa.define('ui/app', [
     if (error?.code === 'unauthorized') server.connect()
     else if (error && error.kind !== 'refused') server.again()
   }
-
-  /**
-   * Store the events of a run for the time slider, only on this device; then they need no memory.
-   * @param {import('./types').Entry} entry @param {Store} store
-   */
-  function keepEvents({ session, run }, store) {
-    if (!run?.events.length || session.ext?.temporary || store.kind === 'memory') return
-    journal((events) => events.save(session.id, String(session.run?.id ?? ''), run.events).then(() => { run.events.length = 0 }))
-  }
-
-  /** @param {(events: any) => Promise<any>} work nobody waits for, and that may fail */
-  const journal = (work) => yaa.part('event-log').then((events) => events && work(events)).catch(console.warn)
 
   /** @param {Settings} settings */
   function look(settings) {

@@ -198,7 +198,6 @@ yaa.define('ui/manage-sessions', [
     for (const id of ids) {
       const session = await app.sessionStore.remove(id, true)
       if (session) gone.push(session)
-      yaa.part('event-log').then((events) => events?.remove(id)).catch(console.warn)
     }
     await app.sessionStore.changed(...ids)
     if (ids.includes(app.current.session.id)) app.show(app.sessionStore.fresh())
