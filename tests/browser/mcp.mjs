@@ -54,7 +54,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("of a template the rest of the address is asked for", async () => {
-    // The list is asked for again, and its answer is late: what is shown already is taken.
+    // The list is asked for again, and its answer is late and longer: what was first stays so, and is taken.
     await page.evaluate(() => {
       const { fetch } = globalThis;
       const now = Date.now;
@@ -63,9 +63,10 @@ await main(async (walk, job) => {
         if (!String(address).endsWith("/mcp/resources")) return fetch(address, ...rest);
         return new Promise((resolve) => {
           globalThis.answerLate = async () => {
-            const answer = await fetch(address, ...rest);
+            const body = await (await fetch(address, ...rest)).json();
+            for (const { templates } of body.servers) templates?.push({ uriTemplate: "later:///{id}/added", name: "added later" });
             Date.now = () => now() + 40_000;
-            resolve(answer);
+            resolve(Response.json(body));
             Object.assign(globalThis, { fetch });
           };
         });
@@ -74,11 +75,8 @@ await main(async (walk, job) => {
     await page.click(COMPOSER);
     await page.keyboard.type("@{id}");
     await walk.sees(".mention:not([data-late])", "by id");
-    await page.evaluate(() => {
-      globalThis.redrawn = new Promise((resolve) => new MutationObserver(resolve).observe(document.querySelector(".mention"), { childList: true }));
-      return globalThis.answerLate();
-    });
-    await page.evaluate(() => globalThis.redrawn);
+    await page.evaluate(() => globalThis.answerLate());
+    await walk.sees(".mention", "added later");
     await page.keyboard.press("Enter");
     await walk.sees("dialog", "id (needed)");
     await walk.clean("the form of a template");
