@@ -197,11 +197,6 @@ interface Run {
   /** goes on by another way */ move?(api: Api): void
 }
 
-/** One key of `session.config`, as it is edited: `rest` for what its schema leaves open, `none` where null may stand. */
-interface ConfigField {
-  pointer: string; parts: string[]; schema: Json; rest: boolean; none: boolean; group: string
-  kind: 'choice' | 'flag' | 'number' | 'text' | 'template' | 'secret' | 'lines' | 'json'
-}
 interface Head { id: string; title: string; status: string; updated: number; said?: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number; mark?: string; badge?: [words: string, title: string, classes?: string]; note?: string }
 interface StoreError { code: 'quota' | 'blocked' | 'newer' | 'failed' | 'unread' | 'damaged' | 'cleared'; message: string }
 /** A change of a session as a plain value (core/session-changes). */
@@ -341,6 +336,7 @@ interface Modules {
     patch(root: Json, operation: Json, parts: string[]): void
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
+    isObject(value: any): value is Record<string, any>
   }
   'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry> }
   'core/client-tools': {
@@ -351,18 +347,6 @@ interface Modules {
     perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
     gestureNeeded(): Error
     openCallRunner(options: CallRunnerOptions): Desk
-  }
-  'core/config-form': {
-    fields(schema: Json): ConfigField[]
-    groups(schema: Json): { name: string; fields: ConfigField[] }[]
-    read(config: Json, field: ConfigField): Json
-    change(config: Json, field: ConfigField, value: Json): Json
-    prune(value: Json): Json
-    parse(raw: string, field: ConfigField): { value?: Json; problem?: string; facts?: Json }
-    formatValue(value: Json, field: ConfigField): string
-    preview(template: string, known: string[], facts: Record<string, string>): { text: string; unknown: string[] }
-    settingsFile(values: Record<string, Json>, config: Json, prompts: Json[]): Json
-    readSettingsFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
   }
   'core/session-defaults': {
     prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void

@@ -17,15 +17,7 @@ yaa.define('css/storage', ['ui/dom'], ({ css }) => css`
   .later { display: contents; }
   .later > .group { display: grid; gap: var(--s5); }
   .expiring { max-block-size: 40dvh; overflow-y: auto; padding-inline-start: var(--s5); overflow-wrap: anywhere; font-size: var(--t3); }
-  .servers, .differences { list-style: none; display: grid; gap: var(--s1); padding: 0; }
-  .servers li { display: flex; align-items: center; gap: var(--s2); min-block-size: 2.25rem; }
-  .server-name { flex: 1; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-family: var(--mono); font-size: var(--t3); }
-  .differences li { display: flex; gap: var(--s2); align-items: baseline; }
-  .differences .icon { flex: none; inline-size: 1rem; block-size: 1rem; align-self: center; color: var(--ink-3); }
-  .differences [data-level="bad"] .icon { color: var(--bad); }
-  .differences [data-level="warn"] .icon { color: var(--ask); }
   @media (max-width: 30rem) {
     .group form.inline-row { flex-wrap: wrap; }
-    .servers li { flex-wrap: wrap; }
   }
 }`)

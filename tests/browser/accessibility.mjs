@@ -41,11 +41,11 @@ await main(async (walk, job) => {
       await page.waitForSelector("dialog.artifact iframe");
     },
     "another server": async () => {
-      await page.evaluate((url, key) => {
+      await page.evaluate(async (url, key) => {
         const { app, actions } = yaa.use("ui/storage-notices").context();
         app.settings.keepKey(url, key);
         app.settings.set("servers", [url]);
-        yaa.use("ui/server-list").moveSession(url, actions);
+        (await yaa.part("server-list")).moveSession(url, actions);
       }, job.other, job.otherKey);
       await page.waitForFunction(() => document.querySelector("dialog[open] .differences"));
     },

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { compare } = use('core/compare-server')
+const { compare } = use('ext/servers/compare')
 
 const tool = (name, policy = 'ask') => ({ name, description: '', policy, parameters: {} })
 const INFO = {

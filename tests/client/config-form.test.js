@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { use, ROOT, JS } = require('./load-modules.js')
 
-const form = use('core/config-form')
+const form = use('ext/config/form')
 const SHIPPED = JSON.parse(fs.readFileSync(path.join(ROOT, 'config.default.json'), 'utf8')).session.config
 const text = { type: 'string' }
 const number = { type: 'number', minimum: 0, maximum: 2 }
@@ -44,7 +44,7 @@ test('every key is a field, the most used first, and what is open or new is JSON
 })
 
 test('the server’s schema has every key of its defaults, each title in Chinese', () => {
-  const titles = new Set([...fs.readFileSync(path.join(JS, 'i18n/config-keys.js'), 'utf8').matchAll(/^ {6}'(\/[^']+)': \[/gm)].map(([, pointer]) => pointer))
+  const titles = new Set([...fs.readFileSync(path.join(JS, 'ext/config/titles.js'), 'utf8').matchAll(/^ {6}'(\/[^']+)': \[/gm)].map(([, pointer]) => pointer))
   const walk = (value, at) => (value && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length ? Object.entries(value).flatMap(([name, one]) => walk(one, `${at}/${name}`)) : [at])
   const open = ['/prompt', '/llm_api/model_settings']
   for (const pointer of walk(SHIPPED, '')) if (!open.includes(pointer)) assert.ok(titles.has(pointer), pointer)

@@ -179,7 +179,7 @@ test('a document of ours with things in it that are none can be shown, searched,
     assert.ok(use('core/search').allPages(session).length, name)
     assert.ok(use('core/branch-tree').listBranches(session).length, name)
     assert.ok(use('core/transcript').markdown(session, { words: {} }), name)
-    assert.ok(use('core/compare-server').compare(session, { tools: [], models: [] }, { tools: [], models: [] }).length, name)
+    assert.ok(use('ext/servers/compare').compare(session, { tools: [], models: [] }, { tools: [], models: [] }).length, name)
     assert.strictEqual(use('core/message-edits').forkSession(session, 'm3').messages.length, 3, name)
     assert.deepStrictEqual(use('core/grant-patterns').earlierCalls(session, { tool: 'f' }).length, 1, name)
     for (const key of Object.keys(more)) assert.ok(key === 'ext' ? more.ext.tree || !session.ext : !session[key] || Object.keys(session[key]).length === 0, name)

@@ -74,6 +74,10 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => extend({
     'settings.hueOlive': 'Olive',
     'settings.hueGreen': 'Green',
     'settings.keysSheet': 'Show all keys',
+    'config.language': 'Answer language',
+    'config.languageHint': 'In words, such as 中文 or French. Empty: the model answers in the language you write in, or as the server’s owner has it.',
+    'config.autoTitle': 'Let the model name sessions',
+    'config.autoTitleHint': 'One more short call of the model for each new session. Off: the first words are the title. The demo never does it.',
   },
   zh: {
     'link.copy': '复制',
@@ -144,5 +148,9 @@ yaa.define('i18n/settings', ['ui/i18n'], ({ extend }) => extend({
     'settings.hueOlive': '橄榄色',
     'settings.hueGreen': '绿色',
     'settings.keysSheet': '查看全部快捷键',
+    'config.language': '回答语言',
+    'config.languageHint': '用文字填写，例如 中文 或 French。留空：模型用你书写的语言回答，或按服务器所有者的设置。',
+    'config.autoTitle': '让模型给会话命名',
+    'config.autoTitleHint': '每个新会话多一次简短的模型调用。关闭：以开头的话为标题。演示从不这样做。',
   },
 }))

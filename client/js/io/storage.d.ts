@@ -7,7 +7,6 @@ interface StoreOptions {
   layout?: number; convert?: (table: string, record: any) => any; names?: () => Promise<string[]>
 }
 interface Reminder { due: boolean; days: number | null; changed: number }
-interface Difference { kind: string; level: 'bad' | 'warn' | 'note'; name: string; here?: any; there?: any }
 interface Slots {
   /** `urgent`: answers of a person do not wait behind other runs. `cancel` ends the waiting: `ready` becomes null. */
   take(options?: { urgent?: boolean; onWait?: () => void }): { ready: Promise<(() => void) | null>; cancel(): void }
@@ -22,7 +21,6 @@ interface Modules {
     isLater(incoming: Session, here: Session | null): boolean
     fileName(session: Session): string
   }
-  'core/compare-server': { compare(session: Session, here: any, there: any): Difference[] }
   'io/key-storage': {
     open(options?: { storage?: Storage; subtle?: SubtleCrypto; rounds?: number }): {
       possible: boolean; exists(): boolean; seal(passphrase: string, value: any): Promise<void>; unseal(passphrase: string): Promise<any>; forget(): void

@@ -3,7 +3,7 @@
 
 yaa.define('ui/command-palette', [
   'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/suggestions', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'ui/settings-parts', 'core/usage', 'css/dialogs',
-], (dom, { t, language }, { openDialog }, { suggestions }, commands, prompts, search, { modelRows }, { TABS, OWNERS, owns }, { money, short }) => {
+], (dom, { t, language }, { openDialog }, { suggestions }, commands, prompts, search, { modelRows }, { TABS, offers }, { money, short }) => {
   const { h, icon, fill } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
@@ -42,7 +42,7 @@ yaa.define('ui/command-palette', [
       { id: `${kind} ${i}`, name: `${note}: ${name}`, icon: 'tune', keys: [], note: '', run: () => run(i) }
     ))
     const agents = context.state().agents
-    const parts = Object.values(TABS).flat().filter((one) => owns(context.app.server.info()) || !OWNERS.includes(one))
+    const parts = Object.values(TABS).flat().filter((one) => offers(one, context.app.server.info()))
     return [
       ...rows('settings', t('settings.title'), parts.map((one) => t(`settings.${one}`)), (i) => actions.openSettings(parts[i])),
       ...modelsOf(context, useModel(context)).map((one) => ({ ...one, name: `${t('compose.model')}: ${one.name}` })),

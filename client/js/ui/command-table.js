@@ -30,13 +30,22 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     return yaa.use(/** @type {any} */ (module))[name](context, ...rest)
   }
 
+  /**
+   * What is done by a part that may be missing.
+   * @param {string} purpose @param {string} name @param {(context: CommandContext) => boolean} [when]
+   */
+  const part = (purpose, name, when = () => true) => ({
+    when: (/** @type {CommandContext} */ context) => yaa.parts(purpose).length > 0 && when(context),
+    run: async (/** @type {CommandContext} */ context, /** @type {any[]} */ ...rest) => (await yaa.part(purpose))?.[name](context, ...rest),
+  })
+
   /** Offered to other commands and to views, not to people. */
   const never = { title: () => '', hidden: true }
 
   /** @type {Command[]} */
   const COMMANDS = [
     { id: 'session.new', title: 'side.new', icon: 'plus', keys: ['n', 'Mod+Shift+O'], slash: 'new', run: ({ actions }) => actions.newSession() },
-    { id: 'connect', title: 'connect.title', icon: 'spark', slash: 'connect', when: ({ app }) => !app.standalone && yaa.parts('connect').length > 0, run: async (context) => (await yaa.part('connect'))?.open(context) },
+    { id: 'connect', title: 'connect.title', icon: 'spark', slash: 'connect', ...part('connect', 'open', ({ app }) => !app.standalone) },
     { id: 'session.pin', title: 'command.pin', icon: 'pin', when: hasMessages, run: by('dialogs', 'ui/manage-sessions', 'pin') },
     {
       id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't',
@@ -81,7 +90,7 @@ yaa.define('ui/command-table', ['ui/commands', 'i18n/commands', 'ui/session-comm
     },
     { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },
     { id: 'side.toggle', title: 'command.side', icon: 'panel', keys: 'b', run: ({ actions }) => actions.toggleSide() },
-    { id: 'servers', title: 'command.servers', icon: 'key', run: by('storage', 'ui/server-list', 'chooseServer') },
+    { id: 'servers', title: 'command.servers', icon: 'key', ...part('server-list', 'chooseServer') },
     { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
   ]
 

@@ -1,13 +1,18 @@
 // What the settings have, for their dialog and for the palette.
 
-yaa.define('ui/settings-parts', [], () => ({
-  /** The parts of each tab, in their order; the one that is called as its tab is in sight, the others are folded. */
-  TABS: /** @type {Record<string, string[]>} */ ({
+yaa.define('ui/settings-parts', [], () => {
+  /** Of the server itself: its owner alone sees them. */
+  const OWNERS = ['providers', 'agents', 'folders', 'keys', 'runs', 'mcp', 'skills', 'sandbox']
+  /** What shows a part that may be missing. @type {Record<string, string>} */
+  const SHOWN_BY = { config: 'config-form', ...Object.fromEntries(OWNERS.map((part) => [part, 'owner-settings'])) }
+  /** The parts of each tab, in their order; the one that is called as its tab is in sight, the others are folded. @type {Record<string, string[]>} */
+  const TABS = {
     model: ['model', 'providers', 'agents', 'limits', 'config'], folders: ['folders', 'keys', 'runs'],
     tools: ['mcp', 'skills', 'sandbox', 'tools'], look: ['look'], storage: ['server', 'storage'],
-  }),
-  /** Of the server itself: its owner alone sees them, where the page has what shows them. */
-  OWNERS: ['providers', 'agents', 'folders', 'keys', 'runs', 'mcp', 'skills', 'sandbox'],
-  /** @param {any} info @returns {boolean} */
-  owns: (info) => info?.owner === true && yaa.parts('owner-settings').length > 0,
-}))
+  }
+
+  /** Is there something that shows this part, to this person? @param {string} part @param {any} info of the server */
+  const offers = (part, info) => (!SHOWN_BY[part] || yaa.parts(SHOWN_BY[part]).length > 0) && (info?.owner === true || !OWNERS.includes(part))
+
+  return { TABS, OWNERS, SHOWN_BY, offers }
+})

@@ -1,7 +1,7 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'ui/settings-parts', 'i18n/settings', 'i18n/config-form', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }, { TABS, OWNERS, owns: isOwner }) => {
+yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appearance', 'ui/client-tools', 'io/settings', 'ui/tool-rules', 'ui/settings-parts', 'i18n/settings', 'css/dialogs', 'css/config-form'], (dom, { t, count }, { toneOf, wordsOf }, { appearancePanel }, { switches }, { linkOf }, { toolsOf }, { TABS, SHOWN_BY, offers: isOffered }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
@@ -15,8 +15,8 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      config: laterView(from('config', 'ui/config-form'), 'panel', actions), look: appearancePanel(actions), storage: laterView(from('storage', 'ui/storage-notices'), 'storagePanel', actions),
-      ...Object.fromEntries(OWNERS.map((/** @type {string} */ name) => [name, laterView(() => yaa.part('owner-settings'), name, actions)])),
+      look: appearancePanel(actions), storage: laterView(from('storage', 'ui/storage-notices'), 'storagePanel', actions),
+      ...Object.fromEntries(Object.entries(SHOWN_BY).map(([name, purpose]) => [name, laterView(() => yaa.part(purpose), name, actions)])),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -32,7 +32,6 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     /** @type {any} */ let last = null
     /** The tab, and what was asked for in it. */
     let [current, part] = ['', 'model']
-    let owns = false
 
     /** @param {string} name */
     function fold(name) {
@@ -42,7 +41,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
       return folds[name]
     }
 
-    const offers = (/** @type {string} */ name) => owns || !OWNERS.includes(name)
+    const offers = (/** @type {string} */ name) => isOffered(name, last?.info)
 
     /** @param {string} wanted a part, or a tab */
     function choose(wanted) {
@@ -76,8 +75,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
     function update(state) {
       last = state
       if (!el.open) return
-      owns = isOwner(state.info)
-      for (const name of OWNERS) (folds[name] ?? tabs.querySelector(`[data-tab=${name}]`)).hidden = !owns
+      for (const name of Object.keys(SHOWN_BY)) (folds[name] ?? tabs.querySelector(`[data-tab=${name}]`)).hidden = !offers(name)
       if (!offers(part)) return choose('model')
       for (const name of TABS[current]) if (offers(name) && folds[name]?.open !== false) panels[name].update(state)
     }
@@ -122,7 +120,7 @@ yaa.define('ui/settings', ['ui/dom', 'ui/i18n', 'ui/connection-checks', 'ui/appe
 
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
-    const servers = laterView(from('storage', 'ui/storage-notices'), 'serversPart', actions)
+    const servers = laterView(() => yaa.part('server-list'), 'settingsPart', actions)
     const device = laterView(() => yaa.part('device-link'), 'linkPart', actions)
     const signIns = laterView(from('questions', 'ui/mcp-sign-in'), 'signInsPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })

@@ -182,15 +182,10 @@ yaa.define('ui/storage-notices', [
     settings.setKey(settings.key(), { remember: false })
   }
 
-  return { start, context, copyAll, restore, copyToFolder, isPersistent, sealKeys, keyStorage, folder, storagePanel, serversPart }
+  return { start, context, copyAll, restore, copyToFolder, isPersistent, sealKeys, keyStorage, folder, storagePanel }
 
   /** @param {import('./types').Actions} actions */
   function storagePanel(actions) {
     return yaa.use(/** @type {any} */ ('ui/storage-settings')).panel(actions)
-  }
-
-  /** @param {import('./types').Actions} actions */
-  function serversPart(actions) {
-    return yaa.use(/** @type {any} */ ('ui/server-list')).settingsPart(actions)
   }
 })

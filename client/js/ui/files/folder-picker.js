@@ -2,12 +2,12 @@
 // folder; where that is only the owner of the server knows.
 
 yaa.define('ui/files/folder-picker', ['ui/dom', 'i18n/files', 'ui/popup', 'ui/dialog', 'ui/files/session-files', 'core/file-names', 'ui/settings-parts', 'css/modes', 'css/workspace'], (
-  { h, icon, text, attr }, { t, language }, { openMenu, toast }, { openDialog, button }, files, { visible }, { owns: isOwner },
+  { h, icon, text, attr }, { t, language }, { openMenu, toast }, { openDialog, button }, files, { visible }, { offers },
 ) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
 
   /** @param {import('../types').App} app */
-  const owns = (app) => files.isOffered(app) && isOwner(app.server.info())
+  const owns = (app) => files.isOffered(app) && offers('folders', app.server.info())
 
   /** The button beside the composer, while nothing has been said yet. @param {CommandContext} context */
   function picker(context) {

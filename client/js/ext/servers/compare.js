@@ -1,7 +1,7 @@
 // What would be different for a session on another server, from the two answers to GET /info: tools it used or has to
 // use that are not there, a model nobody knows, tighter limits, stricter rules, calls that wait for an answer. Pure.
 
-yaa.define('core/compare-server', ['core/session', 'core/context'], ({ openInterrupts }, { limitOf }) => {
+yaa.define('ext/servers/compare', ['core/session', 'core/context'], ({ openInterrupts }, { limitOf }) => {
   const LIMITS = ['max_steps', 'max_tokens', 'max_wall_s', 'max_consecutive_errors', 'max_cost_micro']
   const STRICT = ['run', 'allow', 'ask', 'never', 'deny']
 

@@ -1,7 +1,7 @@
 // The settings of a session as fields: what the JSON Schema of `session.config` (GET /info, config_schema) says of each
 // key, in the order in which a person most often wants them, and what typing into one of them changes. Pure.
 
-yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parsePointer, put }, { isOwn }) => {
+yaa.define('ext/config/form', ['core/patch', 'core/session-defaults'], ({ parsePointer, put, isObject }, { isOwn }) => {
   /** Groups by the beginnings of their pointers; the first that fits has the key. The rest of a section is one of its own. */
   const GROUPS = /** @type {const} */ ([
     ['model', [
@@ -24,9 +24,6 @@ yaa.define('core/config-form', ['core/patch', 'core/session-defaults'], ({ parse
   const KEPT = ['agent', 'character', 'tools', 'language', 'theme', 'hue', 'size', 'density', 'keys', 'expiry']
   const RULES = ['allow', 'ask', 'deny']
   const FORMAT = 'yaa.settings'
-
-  /** @param {any} value */
-  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
   /** @param {any} schema @returns {string[]} */
   const typesOf = (schema) => [schema?.type ?? []].flat()

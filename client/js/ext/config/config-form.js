@@ -1,13 +1,13 @@
 // Every setting of a session, as fields: for the open session, or for new ones. Each is kept when it is left. The fields
 // come from the schema that the server publishes (core/config-form).
 
-yaa.define('ui/config-form', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ui/config-field', 'ui/config-file', 'core/config-form', 'core/session-defaults', 'core/session-changes', 'i18n/config-form', 'css/config-form',
+yaa.define('ext/config/config-form', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/form', 'ui/commands', 'ext/config/field', 'ext/config/file', 'ext/config/form', 'core/session-defaults', 'core/session-changes', 'ext/config/texts', 'css/config-form',
 ], ({ h, icon, text, attr, fill, uid }, { t, language }, { say }, { jsonField }, { context }, { fieldView, wordsOf }, { filesPart }, form, { defaultsOf, keepDefaults }, { apply }) => {
   /** Stands in JSON where the key of a provider would. */
   const KEPT = '(kept)'
 
-  /** @param {import('./types').Actions} actions */
+  /** @param {import('../../ui/types').Actions} actions */
   function panel(actions) {
     /** @type {'session' | 'default'} */ let scope = 'session'
     /** @type {{name: string, el: any, count: any, views: any[]}[]} */ let groups = []
@@ -164,5 +164,5 @@ yaa.define('ui/config-form', [
     return next
   }
 
-  return { panel }
+  return { config: panel }
 })

@@ -1,6 +1,6 @@
 // One setting of a session as a field: its title, what it does, the control of its kind, what holds while it is empty.
 
-yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/redact', 'i18n/config-form', 'i18n/config-keys'], (
+yaa.define('ext/config/field', ['ui/dom', 'ui/i18n', 'ext/config/form', 'core/redact', 'ext/config/texts', 'ext/config/titles'], (
   { h, iconButton, text, attr, fill, uid }, { t, language }, form, { mask }, _, { titleOf },
 ) => {
   /** Templates show so much of what they stand for. */
@@ -15,7 +15,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
   }
 
   /**
-   * @param {ConfigField} field @param {{change: (field: ConfigField, value: any) => void, context: () => import('./types').CommandContext}} given
+   * @param {ConfigField} field @param {{change: (field: ConfigField, value: any) => void, context: () => import('../../ui/types').CommandContext}} given
    */
   function fieldView(field, { change, context }) {
     const [title, about] = wordsOf(field)
@@ -78,7 +78,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
   }
 
   /**
-   * @param {ConfigField} field @param {{id: string, give: (raw: string) => void, context: () => import('./types').CommandContext}} given
+   * @param {ConfigField} field @param {{id: string, give: (raw: string) => void, context: () => import('../../ui/types').CommandContext}} given
    * @returns {{el: any, input: any, text: boolean, below?: any, write(value: any, other: any, scope: string): void}}
    */
   function controlOf(field, given) {
@@ -138,7 +138,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     return { el: input, input, text: false, write }
   }
 
-  /** A key is written, and never shown again: of one that is kept only enough to know it by. @param {ConfigField} field @param {{id: string, give: (raw: string) => void, context: () => import('./types').CommandContext}} given */
+  /** A key is written, and never shown again: of one that is kept only enough to know it by. @param {ConfigField} field @param {{id: string, give: (raw: string) => void, context: () => import('../../ui/types').CommandContext}} given */
   function secret(field, { id, give, context }) {
     const input = h('input.input', { id, type: 'password', autocomplete: 'new-password', spellcheck: false, onchange })
     const hint = h('p.hint')
@@ -159,7 +159,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     return { el: h('div', null, input, hint), input, text: false, write }
   }
 
-  /** A section of the system prompt, with what it will say. @param {ConfigField} field @param {{id: string, give: (raw: string) => void, context: () => import('./types').CommandContext}} given */
+  /** A section of the system prompt, with what it will say. @param {ConfigField} field @param {{id: string, give: (raw: string) => void, context: () => import('../../ui/types').CommandContext}} given */
   function template(field, { id, give, context }) {
     const { schema, parts } = field
     /** @type {string[]} */ const known = schema['x-placeholders'] ?? []
@@ -196,7 +196,7 @@ yaa.define('ui/config-field', ['ui/dom', 'ui/i18n', 'core/config-form', 'core/re
     return { el: input, input, text: true, below, write }
   }
 
-  /** What placeholders would say. @param {import('./types').CommandContext} context @returns {Record<string, string>} */
+  /** What placeholders would say. @param {import('../../ui/types').CommandContext} context @returns {Record<string, string>} */
   function factsOf({ app }) {
     const { session } = app.current
     const info = app.server.info()

@@ -1,7 +1,7 @@
 // Texts of the form for every setting of a session. Titles of keys come from the server, in English; other languages
 // have theirs in i18n/config-keys.
 
-yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => extend({
+yaa.define('ext/config/texts', ['ui/i18n'], ({ extend }) => extend({
   en: {
     'config.lead': 'Every setting of a session. What you change is kept at once; what is empty is as the server has it.',
     'config.scope': 'Change it for',
@@ -64,10 +64,6 @@ yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => extend({
     'config.json': 'All of it as JSON',
     'config.jsonHint': 'Also keys that have no field. The key of a provider is not shown, and stays.',
     'config.jsonSave': 'Keep it',
-    'config.language': 'Answer language',
-    'config.languageHint': 'In words, such as 中文 or French. Empty: the model answers in the language you write in, or as the server’s owner has it.',
-    'config.autoTitle': 'Let the model name sessions',
-    'config.autoTitleHint': 'One more short call of the model for each new session. Off: the first words are the title. The demo never does it.',
   },
   zh: {
     'config.lead': '会话的所有设置。更改立即保存；留空则按服务器的设置。',
@@ -131,9 +127,5 @@ yaa.define('i18n/config-form', ['ui/i18n'], ({ extend }) => extend({
     'config.json': '全部以 JSON 显示',
     'config.jsonHint': '也包括没有字段的键。提供方的密钥不显示，并保持不变。',
     'config.jsonSave': '保存',
-    'config.language': '回答语言',
-    'config.languageHint': '用文字填写，例如 中文 或 French。留空：模型用你书写的语言回答，或按服务器所有者的设置。',
-    'config.autoTitle': '让模型给会话命名',
-    'config.autoTitleHint': '每个新会话多一次简短的模型调用。关闭：以开头的话为标题。演示从不这样做。',
   },
 }))

@@ -1,8 +1,8 @@
 // The settings of this page as a file, out and in: settings of new sessions, of the page, and the prompt library. No key
 // goes out; and a file that comes in says what it would allow before it may.
 
-yaa.define('ui/config-file', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'core/config-form', 'core/session-defaults', 'core/redact', 'io/download', 'i18n/config-form',
+yaa.define('ext/config/file', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'ext/config/form', 'core/session-defaults', 'core/redact', 'io/download', 'ext/config/texts',
 ], ({ h }, { t }, { toast }, { openDialog, button }, { context }, prompts, form, { defaultsOf, keepDefaults }, { scan, redact }, download) => {
   const MOST_BYTES = 4_000_000
 
@@ -14,7 +14,7 @@ yaa.define('ui/config-file', [
     toast(t('config.exported', { n: secrets.length }))
   }
 
-  /** @param {File} file @param {import('./types').Actions} actions @param {() => void} then */
+  /** @param {File} file @param {import('../../ui/types').Actions} actions @param {() => void} then */
   async function importSettings(file, actions, then) {
     const found = file.size > MOST_BYTES ? null : form.readSettingsFile(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('config.notSettings'), { bad: true })
@@ -63,7 +63,7 @@ yaa.define('ui/config-file', [
     return { el: h('label.check.config-part', { hidden: !there }, box, h('span', null, label)), on: () => Boolean(there) && box.checked }
   }
 
-  /** @param {import('./types').Actions} actions @param {() => void} then */
+  /** @param {import('../../ui/types').Actions} actions @param {() => void} then */
   function filesPart(actions, then) {
     const file = h('input.sr-only', { type: 'file', 'aria-label': t('config.import'), tabIndex: -1, onchange })
     file.accept = '.json,application/json'

@@ -1,23 +1,23 @@
 // Several servers: a list of addresses, and moving a session to another one. Before it moves, the differences between the
 // servers that concern it are shown.
 
-yaa.define('ui/server-list', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/storage-notices', 'ui/dialog', 'core/compare-server', 'io/api',
-], ({ h, icon, iconButton, fill, text }, { t }, { toast }, storage, { openDialog, button }, { compare }, apis) => {
+yaa.define('ext/servers/server-list', [
+  'ui/dom', 'ext/servers/texts', 'ui/popup', 'ui/commands', 'ui/dialog', 'ext/servers/compare', 'io/api', 'css/storage', 'ext/servers/style',
+], ({ h, icon, iconButton, fill, text }, { t }, { toast }, { context }, { openDialog, button }, { compare }, apis) => {
   /** @param {string} url */
   const nameOf = (url) => url.replace(/^https?:\/\//, '')
 
   /** @returns {string[]} addresses, the one in use first */
   function known() {
-    const { settings } = storage.context().app
+    const { settings } = context().app
     const list = /** @type {string[]} */ (settings.get('servers') ?? [])
     return [settings.base(), ...list.filter((url) => url !== settings.base())]
   }
 
   /** @param {string[]} urls */
-  const keep = (urls) => storage.context().app.settings.set('servers', [...new Set(urls)])
+  const keep = (urls) => context().app.settings.set('servers', [...new Set(urls)])
 
-  /** In the server tab of the settings. @param {import('./types').Actions} actions */
+  /** In the server tab of the settings. @param {import('../../ui/types').Actions} actions */
   function settingsPart(actions) {
     const rows = h('ul.servers')
     const url = h('input.input', { type: 'url', inputmode: 'url', 'aria-label': t('servers.url'), placeholder: 'http://' })
@@ -34,7 +34,7 @@ yaa.define('ui/server-list', [
       const { address } = link
       const given = key.value.trim() || link.key
       if (!/^https?:\/\/[^\s/]+/.test(address)) return url.focus()
-      if (given) storage.context().app.settings.keepKey(address, given)
+      if (given) context().app.settings.keepKey(address, given)
       keep([...known(), address])
       url.value = key.value = ''
       actions.draw()
@@ -61,9 +61,9 @@ yaa.define('ui/server-list', [
     return { el, update }
   }
 
-  /** Asks the other server, says what would be different, and goes on there if that is wanted. @param {string} url @param {import('./types').Actions} actions */
+  /** Asks the other server, says what would be different, and goes on there if that is wanted. @param {string} url @param {import('../../ui/types').Actions} actions */
   async function moveSession(url, actions) {
-    const { app } = storage.context()
+    const { app } = context()
     const name = nameOf(url)
     const body = h('div.stack', { 'aria-live': 'polite' }, h('p', null, t('servers.checking')))
     const go = button(t('servers.go'), onGo, 'primary')
@@ -97,7 +97,7 @@ yaa.define('ui/server-list', [
     return row
   }
 
-  /** The command: choose one of the others, or add one in the settings. @param {import('./types').CommandContext} context */
+  /** The command: choose one of the others, or add one in the settings. @param {import('../../ui/types').CommandContext} context */
   function chooseServer({ actions }) {
     const others = known().slice(1)
     if (!others.length) return actions.openSettings('server')

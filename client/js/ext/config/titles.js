@@ -1,7 +1,7 @@
 // The titles of a session's settings, and what each does, in languages other than the server's, by pointer. What is not
 // here is shown in the server's words: a newer one may have more.
 
-yaa.define('i18n/config-keys', [], () => {
+yaa.define('ext/config/titles', [], () => {
   /** @type {Record<string, Record<string, [string, string]>>} */
   const TITLES = {
     zh: {
