@@ -6,7 +6,7 @@
 // Deltas are appended as they come: engines keep `a += b` as a rope, so a long answer costs linear time.
 
 yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, patches) => {
-  const { parsePointer, patch, put, own } = patches
+  const { parsePointer, patch, put, own, isObject } = patches
   const { hasOwn } = Object
 
   /** @param {Session} session changed in place @param {YaaEvent} event */
@@ -261,11 +261,6 @@ yaa.define('core/fold', ['core/canonical-json', 'core/crc32', 'core/patch'], ({ 
   /** @param {object} target @param {any} source @param {string[]} keys those that are there */
   function copy(target, source, keys) {
     for (const key of keys) if (hasOwn(source, key)) put(target, key, own(source[key]))
-  }
-
-  /** @param {any} value @returns {value is Record<string, any>} */
-  function isObject(value) {
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
   }
 
   /** What Python calls false. @param {any} value */

@@ -2,7 +2,7 @@
 // Responses API, parts of the AI SDK (what `useChat` keeps, and what it sends), blocks of the Messages API. One table
 // says what a part is; what a session has no part for becomes its text, or `[type]`, and is counted.
 
-yaa.define('core/message-forms', ['core/ids', 'core/message-pieces'], ({ id: newId }, { assistantMessages, callOf, arrayOf, textOf, parseJson, atIso }) => {
+yaa.define('core/message-forms', ['core/ids', 'core/patch', 'core/message-pieces'], ({ id: newId }, { isObject }, { assistantMessages, callOf, arrayOf, textOf, parseJson, atIso }) => {
   /** Roles as a session has them, and as others write them (server/session/schema.py, ROLE_ALIASES). */
   const ROLES = new Map([
     ...['system', 'user', 'assistant', 'tool', 'error'].map((role) => /** @type {const} */ ([role, role])),
@@ -21,9 +21,6 @@ yaa.define('core/message-forms', ['core/ids', 'core/message-pieces'], ({ id: new
   const ITEMS = new Set(['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'reasoning'])
 
   /** @typedef {{thought?: string, text?: string, call?: any, result?: any, part?: any, unknown?: boolean}} Piece */
-
-  /** @param {any} value */
-  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
   /** @param {any} value a text, parts, what the AI SDK wraps as {type, value}, or any JSON @returns {string} */
   function wordsOf(value) {

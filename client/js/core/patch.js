@@ -47,14 +47,17 @@ yaa.define('core/patch', [], () => {
   /** @param {any} node @param {string} part */
   function stepInto(node, part) {
     if (Array.isArray(node)) return node[arrayIndex(part) ?? node.length]
-    return isObject(node) && hasOwn(node, part) ? node[part] : undefined
+    return isNested(node) && hasOwn(node, part) ? node[part] : undefined
   }
 
   /** RFC 6901 section 4: digits without a leading zero. @param {string} part */
   const arrayIndex = (part) => (/^(?:0|[1-9][0-9]{0,14})$/.test(part) ? Number(part) : null)
 
   /** @param {any} value */
-  const isObject = (value) => value !== null && typeof value === 'object'
+  const isNested = (value) => value !== null && typeof value === 'object'
+
+  /** @param {any} value @returns {value is Record<string, any>} */
+  const isObject = (value) => isNested(value) && !Array.isArray(value)
 
   /** Set a member, whatever it is called. @param {object} target @param {string} key @param {any} value */
   function put(target, key, value) {
@@ -62,7 +65,7 @@ yaa.define('core/patch', [], () => {
   }
 
   /** A copy for the session: later folds change it, and an event never changes. @param {any} value */
-  const own = (value) => (isObject(value) ? structuredClone(value) : value)
+  const own = (value) => (isNested(value) ? structuredClone(value) : value)
 
-  return { parsePointer, pointer, patch, put, own }
+  return { parsePointer, pointer, patch, put, own, isObject }
 })

@@ -2,7 +2,7 @@
 // branches stay; approvals, policies, agents, providers, hidden instructions and limits above the defaults go. The server
 // has the same function (server/session/sanitize.py); tests/vectors/foreign.json holds for both.
 
-yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }) => {
+yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own, isObject }) => {
   // What the server says of each key: python3 -m tests.session.test_sanitize writes it.
   const RULES = /** @type {any} */ ({
     KEYS: ["id", "title", "start_time", "startTime", "character", "status", "messages", "config", "version", "rev", "agent", "again",
@@ -326,9 +326,6 @@ yaa.define('core/sanitize', ['core/patch'], ({ pointer, parsePointer, put, own }
 
   /** @param {any} node @param {string[]} keys @returns {any} */
   const only = (node, keys) => Object.fromEntries(keys.filter((key) => Object.hasOwn(node, key)).map((key) => [key, node[key]]))
-
-  /** @param {any} value */
-  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
   /** @param {any} value @returns {any} */
   const object = (value) => (isObject(value) ? value : {})

@@ -1,14 +1,12 @@
 // Changes of a session as plain values. The document that a page shows may be older than the one that is stored: so the
 // change is what is kept and told, and is applied to what is there when its turn has come.
 
-yaa.define('core/session-changes', ['core/session', 'core/patch'], (sessions, { put }) => {
-  const isObject = (/** @type {any} */ value) => Object(value) === value && !Array.isArray(value)
-
+yaa.define('core/session-changes', ['core/session', 'core/patch'], (sessions, { put, isObject }) => {
   /** False: it cannot be made any more. @type {Record<string, (session: Session, change: any) => boolean>} */
   const KINDS = {
     set(session, { path: [name, ...rest], value }) {
       if (rest.length) {
-        const own = Object.hasOwn(session, name) && isObject(session[name]) ? { ...session[name] } : {}
+        /** @type {any} */ const own = Object.hasOwn(session, name) && isObject(session[name]) ? { ...session[name] } : {}
         KINDS.set(own, { path: rest, value })
         value = Object.keys(own).length ? own : undefined
       }

@@ -1,7 +1,7 @@
 // Writes the person's defaults into a new session. What the session says stays; what nobody has set is left out, so that
 // the server decides it. Pure.
 
-yaa.define('core/session-defaults', ['core/session', 'core/patch'], ({ asksAlways }, { put }) => {
+yaa.define('core/session-defaults', ['core/session', 'core/patch'], ({ asksAlways }, { put, isObject }) => {
   /** Limits that the settings keep under a name of their own. */
   const LIMITS = ['max_steps', 'max_tokens', 'max_cost_micro', 'max_wall_s', 'max_consecutive_errors']
   /** Objects that are taken whole or not at all: a key of one provider is of no use to another. */
@@ -9,9 +9,6 @@ yaa.define('core/session-defaults', ['core/session', 'core/patch'], ({ asksAlway
   const STRICTNESS = ['allow', 'ask', 'deny']
   /** In front of the address of a model provider, where its key is kept beside the servers' keys. */
   const SECRET = 'provider '
-
-  /** @param {any} value */
-  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
   /** Has this provider an address or a key of its own, rather than a name the server knows? @param {any} provider */
   const isOwn = (provider) => Boolean(provider?.api_url || provider?.api_key || provider?.preset)

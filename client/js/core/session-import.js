@@ -2,8 +2,8 @@
 // export, where the page has a part that reads it. What a file brings is never trusted with permissions (core/sanitize).
 
 yaa.define('core/session-import', [
-  'core/ids', 'core/session', 'core/standalone-page', 'core/message-forms', 'core/sanitize',
-], ({ id: newId }, sessions, { extract }, { STATUSES, isMessage, messagesIn }, { sanitize }) => {
+  'core/ids', 'core/session', 'core/standalone-page', 'core/message-forms', 'core/sanitize', 'core/patch',
+], ({ id: newId }, sessions, { extract }, { STATUSES, isMessage, messagesIn }, { sanitize }, { isObject }) => {
   /** Of documents and of copies of all. */
   const VERSION = 1
   const MAX_ID = 256
@@ -98,9 +98,6 @@ yaa.define('core/session-import', [
       return null
     }
   }
-
-  /** @param {any} value */
-  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
   /** @param {any} value @param {number} left @returns {boolean} */
   const isDeep = (value, left) => typeof value === 'object' && value !== null && (!left || Object.values(value).some((one) => isDeep(one, left - 1)))

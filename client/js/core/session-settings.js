@@ -1,12 +1,10 @@
 // What a person sets in a session, as changes that can be told and kept (core/session-changes).
 
-yaa.define('core/session-settings', [], () => {
+yaa.define('core/session-settings', ['core/patch'], ({ isObject }) => {
   /** What a person sets of a session. */
   const SETTABLE = ['title', 'agent', 'character', 'config', 'context', 'workspace', 'grants', 'skills', 'ext']
   /** Taken whole: a key of one provider is not for another, a tree belongs to its folder. */
   const UNITS = new Set(['config.llm_api.provider', 'workspace'])
-  const isObject = (/** @type {any} */ value) => value !== null && typeof value === 'object' && !Array.isArray(value)
-
   /** The changes that `work` makes of what a person may set. @param {Session} session @param {(session: Session) => any} work @returns {SessionChange[]} */
   function changesOf(session, work) {
     const { tree, ...ext } = session.ext ?? {} // branches may be long, and are not set

@@ -1,7 +1,7 @@
 // The client's own changes of a session (create, append, answer) and queries on it. The server changes a session
 // through events only (core/fold).
 
-yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) => {
+yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put, isObject }) => {
   /** States of a call that may have had its effect already (server/agent/call_decisions.py). */
   const MAYBE_EXECUTED = ['started', 'done', 'failed']
   const { hasOwn } = Object
@@ -193,9 +193,6 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     const parts = isObject(branch.state) && isObject(branch.calls) && Array.isArray(branch.messages)
     return parts && branch.messages.every((/** @type {any} */ message) => isObject(message) && typeof message.id === 'string')
   }
-
-  /** @param {any} value */
-  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
   /**
    * Branches by age of their first message, so that switching doesn't change their order.

@@ -2,7 +2,7 @@
 // words that the model read. Only the envelope of a result names sources: what a tool returned cannot. `[^p1]` names what
 // the provider's own search cited in this message.
 
-yaa.define('core/sources', ['core/safe-urls'], (safeUrls) => {
+yaa.define('core/sources', ['core/safe-urls', 'core/patch'], (safeUrls, { isObject }) => {
   const MARK = /^\[\^(s\d{1,6}\.\d{1,4}|p\d{1,4})\]$/
 
   /** The id that a mark of a citation names. @param {string} mark @returns {string | null} */
@@ -49,9 +49,6 @@ yaa.define('core/sources', ['core/safe-urls'], (safeUrls) => {
 
   /** @param {any} value */
   const line = (value) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim().slice(0, 300) : '')
-
-  /** @param {any} value */
-  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
   return { idOf, find }
 })

@@ -1,7 +1,7 @@
 // Tells the kind of a tool call from its name, arguments and result, and parses the parts its picture needs. Results of the
 // same form are shown the same way, whatever the tool. Nothing throws: what does not fit is `generic`.
 
-yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
+yaa.define('core/tool-call-kind', ['core/diff', 'core/patch'], (diff, { isObject }) => {
   const NUMBERED = /^ {0,7}(\d+)\t/
   const HIT = /^(.+?):(\d+): ?(.*)$/s
   const AROUND = /^(.+?)-(\d+)- ?(.*)$/s
@@ -146,9 +146,6 @@ yaa.define('core/tool-call-kind', ['core/diff'], (diff) => {
     if (!isObject(details) || !isText(details.limit)) return null
     return { limit: details.limit, allowed: details.allowed, observed: details.observed }
   }
-
-  /** @param {any} value @returns {value is Record<string, any>} */
-  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
   /** @param {any} value @returns {value is string} */
   const isText = (value) => typeof value === 'string'

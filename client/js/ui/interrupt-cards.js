@@ -2,7 +2,7 @@
 // comes with the first of them. A card reads `answer` from its interrupt and gives a new one to `actions.answer`; the
 // session keeps both.
 
-yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards', 'i18n/calls'], (dom, { t }) => {
+yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'core/patch', 'css/cards', 'i18n/calls'], (dom, { t }, { isObject }) => {
   const { h, icon, iconButton, fill } = dom
   /** More of a text is shown when it is asked for. */
   const [LINES, LETTERS] = [12, 1200]
@@ -280,9 +280,6 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'css/cards', 'i18n/calls'
       return source
     }
   }
-
-  /** @param {any} value */
-  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
   return { interruptCard, argsList, longText, parseArgs, escapeControls, bodies: BODIES, declineForm, callArgs, button }
 })

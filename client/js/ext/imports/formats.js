@@ -1,6 +1,6 @@
 // What other programs export, told by what is in it.
 
-yaa.define('ext/imports/formats', ['core/message-pieces', 'ext/imports/message-trees', 'ext/imports/chat-apps'], ({ arrayOf }, trees, apps) => {
+yaa.define('ext/imports/formats', ['core/patch', 'core/message-pieces', 'ext/imports/message-trees', 'ext/imports/chat-apps'], ({ isObject }, { arrayOf }, trees, apps) => {
   /** Programs whose files are known by what is in them, and are not read yet. @type {[string, (lines: any[]) => boolean][]} */
   const UNREAD = [
     ['Claude Code', (all) => all.some((one) => typeof one.sessionId === 'string' && 'parentUuid' in one && 'cwd' in one)],
@@ -16,9 +16,6 @@ yaa.define('ext/imports/formats', ['core/message-pieces', 'ext/imports/message-t
     ['librechat', (one) => 'conversationId' in one && Array.isArray(one.messages ?? one.messagesTree), apps.libreChat],
     ['lmstudio', (one) => Array.isArray(one.messages) && one.messages.some((/** @type {any} */ each) => Array.isArray(each?.versions)), apps.lmStudio],
   ]
-
-  /** @param {any} value */
-  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
   /** What lines of JSON are of pi or llama.cpp: `make` makes a session of each. @param {any[]} lines */
   function ofLines(lines) {

@@ -1,13 +1,10 @@
 // Settings of the server as the page edits them: which vendors a key looks like, which MCP servers a text describes, which
 // field a refusal means. Pure.
 
-yaa.define('ext/server/values', ['core/canonical-json'], ({ equal }) => {
+yaa.define('ext/server/values', ['core/canonical-json', 'core/patch'], ({ equal }, { isObject }) => {
   /** Under these keys programs keep their MCP servers. */
   const LISTS = ['mcpServers', 'servers', 'mcp_servers']
   const NAME = /^[\w.-]{1,64}$/
-
-  /** @param {any} value @returns {value is Record<string, any>} */
-  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
   /** Does this stand for a secret that the server keeps? @param {any} value */
   const isSecret = (value) => isObject(value) && value.secret === true
