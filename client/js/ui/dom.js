@@ -108,6 +108,7 @@ yaa.define('ui/dom', [], () => {
     const svg = document.createElementNS(SVG, 'svg')
     svg.setAttribute('class', `icon ${className}`.trim())
     svg.setAttribute('aria-hidden', 'true')
+    svg.setAttribute('viewBox', '0 0 20 20')
     const use = document.createElementNS(SVG, 'use')
     use.setAttribute('href', `#i-${name}`)
     svg.append(use)

@@ -33,7 +33,7 @@ yaa.define('ui/more-icons', [], () => {
   }
 
   function start() {
-    const shapes = Object.entries(ICONS).map(([name, parts]) => element('symbol', { id: `i-${name}`, viewBox: '0 0 20 20' }, parts.map((part) => element(...part))))
+    const shapes = Object.entries(ICONS).map(([name, parts]) => element('symbol', { id: `i-${name}` }, parts.map((part) => element(...part))))
     document.querySelector('svg:has(> symbol)')?.append(...shapes)
   }
 
