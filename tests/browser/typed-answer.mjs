@@ -60,9 +60,19 @@ await main(async (walk, job) => {
     await walk.says('"output":"three');
   });
 
-  await walk.step("other words deny, and are the reason", async () => {
+  await walk.step("a command answers nothing, other words deny and are the reason", async () => {
     await walk.send("shell echo four");
     await walk.sees(LINE, "echo four");
+    await page.type(AREA, "/");
+    await walk.sees(`${LINE}[data-kind=later] [role=status]`, "A command: the question stays open.");
+    await page.type(AREA, "keys");
+    await walk.sees(`${LINE}[data-kind=later] [role=status]`, "A command");
+    await walk.clean("a command over an approval");
+    await walk.shot("3-command");
+    await page.type(AREA, "tone");
+    await walk.sees(`${LINE}[data-kind=deny] [role=status]`, "denies it");
+    await page.$eval(AREA, (area) => { area.value = ""; area.dispatchEvent(new Event("input", { bubbles: true })); });
+    await walk.sees(`${LINE}[data-kind=later] [role=status]`, "“yes” allows it.");
     await page.type(AREA, "yes, but not today");
     await walk.sees(`${LINE}[data-kind=deny] [role=status]`, "denies it");
     await walk.clean("an approval");

@@ -116,7 +116,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       }
       button.disabled = !stop && isEmpty()
       attr(area, 'dir', fromRight(area.value) ? 'auto' : null)
-      typed?.update(waits ? session : null)
+      typed?.update(waits ? session : null, slash?.means(area.value))
     }
 
     async function oninput() {
@@ -124,6 +124,7 @@ yaa.define('ui/composer', ['ui/dom', 'ui/i18n', 'ui/commands'], ({ h, icon, icon
       keepSoon()
       if (area.value.startsWith('/')) slash = await commands.run('slash', area, clear)
       slash?.update()
+      if (slash) draw()
     }
 
     async function bringTyped() {

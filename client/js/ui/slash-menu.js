@@ -82,6 +82,12 @@ yaa.define('ui/slash-menu', [
       entry.run(rest)
     }
 
+    /** Would Enter start a command? @param {string} words */
+    function means(words) {
+      const word = WHOLE.exec(words.trim())?.[1]
+      return words.startsWith('/') && (!el.hidden || entriesOf(context, offered).some((one) => one.word === word))
+    }
+
     /** A whole line such as `/find words`; false where it means nothing and is a message. @param {string} words */
     async function submit(words) {
       const [, word, rest = ''] = WHOLE.exec(words) ?? []
@@ -91,7 +97,7 @@ yaa.define('ui/slash-menu', [
       return Boolean(entry)
     }
 
-    return { el, update, onkeydown: menu.onkeydown, submit }
+    return { el, update, onkeydown: menu.onkeydown, submit, means }
   }
 
   return { open }

@@ -24,6 +24,8 @@ yaa.define('ui/typed-answer', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/interrupt
     let early = false
     /** The person wants to send a message. */
     let aside = false
+    /** What the field holds is a command. */
+    let isCommand = false
     const id = uid('typed')
     const lead = h('span')
     const what = h('button.typed-what', { type: 'button', title: t('typed.show'), onclick: () => (card() ? show() : commands.run('thread.ask')) })
@@ -57,8 +59,9 @@ yaa.define('ui/typed-answer', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/interrupt
       draw()
     }
 
-    /** @param {Session | null} session null: nothing is asked */
-    function update(session) {
+    /** @param {Session | null} session null: nothing is asked @param {boolean} [command] what is typed is one */
+    function update(session, command = false) {
+      isCommand = command
       all = session ? asked(session) : []
       const before = target?.id
       choose(all.find((one) => one.id === before) ?? all[0])
@@ -71,13 +74,13 @@ yaa.define('ui/typed-answer', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/interrupt
 
     function draw() {
       const words = area.value.trim()
-      const { kind, why = '', choices = [] } = target ? decision(words) : NOTHING
+      const { kind, why = '', choices = [] } = target && !isCommand ? decision(words) : NOTHING
       el.hidden = !target || (why === 'card' && !words) // the page may be answering by itself
       attr(area, 'aria-describedby', el.hidden ? null : id)
       if (!target) return text(how, '')
       text(lead, t(all.length > 1 ? 'typed.which' : 'typed.one', { i: all.indexOf(target) + 1, n: all.length }))
       text(what, questionOf(target))
-      text(how, t(aside ? 'typed.message' : `typed.${why || kind}`, { choices: escapeControls(choices.join(', ')) }))
+      text(how, t(isCommand ? 'typed.command' : aside ? 'typed.message' : `typed.${why || kind}`, { choices: escapeControls(choices.join(', ')) }))
       attr(el, 'data-kind', aside ? 'message' : kind)
       next.hidden = all.length < 2
       answer.hidden = !aside && !early
@@ -95,6 +98,7 @@ yaa.define('ui/typed-answer', ['ui/dom', 'ui/i18n', 'ui/commands', 'ui/interrupt
     /** Answer with these words. @param {string} words @returns {'message' | 'later' | 'stays' | 'answered'} */
     function take(words) {
       if (area.value.trim() !== words) return 'stays' // another session is open by now
+      if (isCommand) return 'stays' // it was about to be chosen from the list
       if (!target || aside) return 'message'
       const { kind, payload } = decision(words)
       if (kind === 'later' || kind === 'stays') return kind

@@ -348,7 +348,7 @@ declare global {
       toneOf(server: ServerState): string
       wordsOf(server: ServerState): string
     }
-    'ui/typed-answer': { open(context: CommandContext, area: any, hasFiles: () => boolean): { update(session: Session | null): void; take(words: string): 'message' | 'later' | 'stays' | 'answered' } }
+    'ui/typed-answer': { open(context: CommandContext, area: any, hasFiles: () => boolean): { update(session: Session | null, command?: boolean): void; take(words: string): 'message' | 'later' | 'stays' | 'answered' } }
     'ui/approve-all': { allBar(actions: Actions): { el: any; update(interrupts: any[]): void } }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
     'ui/composer': { draftOf(session: Session): string; isSendKey(event: KeyboardEvent): boolean; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; pick(): void; bringBack(): void; focus(): void } }
