@@ -63,7 +63,7 @@ async function launch(job, profile, downloads) {
   return puppeteer.launch({
     browser: isFirefox ? "firefox" : "chrome",
     executablePath: job.executable,
-    headless: true,
+    headless: job.executable.includes("headless-shell") ? "shell" : true,
     networkEnabled: job.requests,
     userDataDir: profile,
     defaultViewport: { width: 1280, height: 800 },

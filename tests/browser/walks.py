@@ -4,7 +4,8 @@ One browser of each kind serves all walks of this process, each in a context of 
 for the walks that watch requests there is another one of each, which tells of them.
 A test is a `Both`: its `check` is called once for each browser. The walks of a `OneEngine` show
 what engines have in common: in Firefox they are part of `python3 -m tests soak`. Import this
-module, and not the classes, or unittest takes them for tests of yours.
+module, and not the classes, or unittest takes them for tests of yours. Of the walks in Firefox the
+suite does one half, another one with each commit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tooling import patience, tools
+from ..tooling import patience, tools, turns
 from ..tooling.soak import SECOND_ENGINE
 
 FOLDER = tools.ROOT / "tests" / "browser"
@@ -86,10 +87,11 @@ class Both(unittest.TestCase):
 
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox(self) -> None:
-        in_soak = SECOND_ENGINE in os.environ
-        if self.one_engine is not in_soak:
-            where = "the suite" if in_soak else "`python3 -m tests soak`"
-            self.skipTest(f"Firefox walks it in {where}")
+        if SECOND_ENGINE not in os.environ:
+            if self.one_engine:
+                self.skipTest("Firefox walks it in `python3 -m tests soak`")
+            if not turns.plays(self.id(), 2):
+                self.skipTest(turns.ELSEWHEN)
         self.check("firefox")
 
 

@@ -54,6 +54,17 @@ class Shares(unittest.TestCase):
                         played += found
                     self.assertEqual(sorted(played), list(range(count)))
 
+    def test_each_name_has_one_turn_of_as_many_as_parts(self) -> None:
+        names = [f"tests.browser.test_{letter}" for letter in "abcdefgh"]
+        played = []
+        for number in (4, 5, 6):
+            with turn(number):
+                played.append({name for name in names if turns.plays(name, 3)})
+        self.assertEqual(sorted(name for some in played for name in some), names)
+        self.assertTrue(all(played))
+        with turn(None):
+            self.assertTrue(all(turns.plays(name, 3) for name in names))
+
     def test_without_a_turn_all_is_played(self) -> None:
         with turn(None):
             self.assertEqual(turns.share("abcdef", 3), list("abcdef"))

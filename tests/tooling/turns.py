@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import unittest
+import zlib
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -31,6 +32,11 @@ def share(rows: Iterable[Row], parts: int) -> list[Row]:
     if whole() or not found:
         return found
     return found[number() % min(parts, len(found)) :: parts]
+
+
+def plays(name: str, parts: int) -> bool:
+    """Return whether the turn is that of a name: one of `parts`, or each where all is played."""
+    return whole() or (zlib.crc32(name.encode()) + number()) % parts == 0
 
 
 def tests(parts: int) -> Callable[[type[Case]], type[Case]]:
