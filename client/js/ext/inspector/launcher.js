@@ -76,7 +76,7 @@ yaa.define('ext/inspector/launcher', [
       const run = (context, ids) => (both ? compare(context, ids, open) : open(tab))
       const id = both ? 'sessions.compare' : `inspect.${tab}`
       const when = both ? undefined : has
-      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: tab === 'context' ? 'session' : undefined, when, run })
+      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, when, run })
     }
     compact.register()
     commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })
