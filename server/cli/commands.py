@@ -55,7 +55,7 @@ from .links import command_for, find_running, link_lines
 from .overlay import OverlayChanges
 from .prompts import Prompts
 from .serve import certificate, describe, hears_hangup
-from .terminal import Terminal
+from .terminal import Terminal, on_one_line
 
 # Errors of writing to standard output.
 NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -140,11 +140,7 @@ def _run_kept(
     if options.store is not None:
         if not options.file:
             raise Problem("bad_request", "run --store FOLDER ID: the id of a session is missing")
-        kept = held.enter_context(
-            session_files.JsonSession(expand_path(options.store, "--store")).open_locked(
-                options.file
-            )
-        )
+        kept = held.enter_context(_store(config, options).open_locked(options.file))
         before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
         given = with_message(before, options.say)
     else:
@@ -264,6 +260,20 @@ def _changes(
     return OverlayChanges(open_workspace, runner, terminal, again, asks=options.command == "here")
 
 
+def _store(config: Config, options: argparse.Namespace) -> session_files.JsonSession:
+    """Return what `--store` names: a folder, or `@NAME` of an extension. Raises Problem."""
+    if not options.store.startswith("@"):
+        return session_files.JsonSession(expand_path(options.store, "--store"))
+    try:
+        store: session_files.JsonSession = extensions.session_store(options.store, config)
+    except KeyError:
+        text = f"--store {on_one_line(options.store)}: no extension of this server has sessions"
+        text += f" of that name; for a folder say ./{on_one_line(options.store)}"
+        raise Problem("bad_request", text) from None
+    options.trust = True  # only this server and its person write there
+    return store
+
+
 def _resume(options: argparse.Namespace) -> str:
     """Return the arguments that go on with the session of this command."""
     if options.store is not None:
@@ -292,7 +302,7 @@ def _saved(
     Appends a line about it to `lines`. Raises Problem.
     """
     if options.store is not None:
-        folder = session_files.JsonSession(expand_path(options.store, "--store"))
+        folder = _store(config, options)
         name = options.file or f"ses_{secrets.token_hex(12)}"
         kept = folder.open_locked(name)
         options.file = name

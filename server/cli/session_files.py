@@ -116,13 +116,20 @@ def digest_of(data: bytes) -> str:
 
 
 def _journal_events(journal: Path, data: bytes) -> Iterator[Event]:
-    """Yield the events of a journal that was begun with `data`. The last line may be incomplete."""
+    """Yield the events of a journal that was begun with `data`. The last line may be incomplete.
+
+    Raises Problem if it is another kind of journal, whose events would be lost.
+    """
     try:
         head, *lines = journal.read_bytes().split(b"\n")
     except OSError:
         return
     with suppress(JSONError):
-        if loads(head) != {"base": digest_of(data)}:
+        begun: Any = loads(head)
+        if is_object(begun) and begun.keys() - {"base"}:
+            text = f"{journal}: this journal is an extension's; `--store @NAME` goes on with it"
+            raise Problem("bad_request", text)
+        if begun != {"base": digest_of(data)}:
             return
         for line in lines:
             event: Any = loads(line)
@@ -322,7 +329,7 @@ class JsonSession:
         number, `changed` is in Unix seconds.
         """
         file = self.file(session_id)
-        session = read(file)
+        session = self.load_session_state(session_id)
         with _as_problems(file):
             about = file.stat()
         messages = session.get("messages")

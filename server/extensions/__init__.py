@@ -111,6 +111,13 @@ def perform(command: str, names: Collection[str], *arguments: Any) -> int:
     return code
 
 
+def session_store(name: str, config: Any) -> Any:
+    """Return what `--store` names: the sessions of an extension. Raises KeyError."""
+    chosen = select(config.server["extensions"])
+    owner = {place: each for each, about in chosen.items() for place in about.session_stores}[name]
+    return load(owner, chosen[owner].session_stores[name])(config)
+
+
 def load(name: str, place: str) -> Any:
     """Return what an extension names as "module:name", importing the module."""
     module, _, attribute = place.partition(":")

@@ -103,6 +103,8 @@ class Extension:
     refused       "module:name" of a function that refuses another system's keys in a file:
                   (layer, the file) -> (the layer without them, problems); "" for none
     exports       name that programs import from yaa -> the module of yaa that has it
+    session_stores  `@NAME` that `--store` of `run` and `chat` takes -> "module:name" of a function:
+                  (config) -> a cli.session_files.JsonSession
     process       "module:name" of a function: (number of processes) -> (number of one) -> its
                   ProcessPart; called once, before processes are forked; "" for none
     parts         "module:name" of its Parts (parts.py), made with the agent; "" for none
@@ -117,5 +119,6 @@ class Extension:
     variables: str = ""
     refused: str = ""
     exports: Mapping[str, str] = field(default_factory=dict)
+    session_stores: Mapping[str, str] = field(default_factory=dict)
     process: str = ""
     parts: str = ""

@@ -45,6 +45,7 @@ EXTENSION = Extension(
         "question_closed": (409, "The question is not open any more"),
         "keeper_full": (507, "No more sessions can be kept"),
     },
+    session_stores={"@kept": "store:open_store"},
     process="seat:share",
     parts="parts:KeeperParts",
 )

@@ -105,13 +105,13 @@ class KeptFolder:
         finally:
             kept.close()
 
-    def open(self, session_id: str) -> KeptFile:
+    def open(self, session_id: str, kind: type[KeptFile] = KeptFile) -> KeptFile:
         """Open and lock a session's file. Raises Problem."""
         file = self.files.file(session_id)
         with problems(session_id):
             for each in (self.path.parent, self.path):
                 each.mkdir(mode=0o700, exist_ok=True)
-            return KeptFile(session_id, file, self.room.each, self.free)
+            return kind(session_id, file, self.room.each, self.free)
 
     def free(self, session_id: str) -> KeptFile:
         """Return the locked file of a new session: of a branch of this one. Raises Problem."""
