@@ -142,8 +142,7 @@ class LanesTest(unittest.TestCase):
         ]
         self.assertEqual(len(files), sum(map(len, everywhere)))
         self.assertIn("tests.tooling.test_lanes", everywhere[0])
-        folders = ("tests.sandbox.", "tests.chaos.")
-        self.assertEqual(everywhere[1], [n for n in everywhere[1] if n.startswith(folders)])
+        self.assertTrue(all({"sandbox", "chaos"} & {*n.split(".")} for n in everywhere[1]))
 
 
 if __name__ == "__main__":
