@@ -50,7 +50,8 @@ def later(name: str) -> ModuleType:
 
 def __getattr__(name: str) -> Any:
     """Import the public names of the package at first use (PEP 562)."""
-    if place := _FOR_AUTHORS.get(name) or later("extensions").all_of("exports").get(name):
+    place = _FOR_AUTHORS.get(name) or later("extensions").all_of("exports").get(name)
+    if place:
         return getattr(later(place), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
