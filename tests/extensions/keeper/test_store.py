@@ -1,4 +1,4 @@
-"""`run` and `chat` with kept sessions: where one was killed, command or server, the other goes on."""
+"""`run` and `chat` with kept sessions: where command or server was killed, the other goes on."""
 
 from __future__ import annotations
 
