@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...cli.session_files import JsonSession
-from ...config import Config
+from ...config import Config, make_home
 from ...json_types import Session
 from .folder import KeptFolder, Room, problems
 from .kept_file import KeptFile
@@ -38,5 +38,6 @@ class KeptStore(JsonSession):
 
 
 def open_store(config: Config) -> KeptStore:
-    """Return the sessions of the key of the home folder."""
+    """Return the sessions of the key of the home folder, which is made if it is not there."""
+    make_home(config.home)
     return KeptStore(KeptFolder(config.home, "", Room.of(config.server)))

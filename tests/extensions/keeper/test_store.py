@@ -117,6 +117,15 @@ class Commands(Case):
         text = self.said("chat", "--store", "@kept", "talk", typed="again\n/sessions\n/exit\n")[1]
         self.assertIn("4 messages", text)
 
+    def test_a_home_folder_is_made(self) -> None:
+        self.model.calls = 0
+        self.home = self.home.parent / "fresh"
+        code, text, errors = self.said(
+            "run", "--store", "@kept", "talk", "--say", "hello", "--text"
+        )
+        self.assertEqual((code, text.strip(), errors), (0, "Done: 0 results.", ""))
+        self.assertTrue((self.home / "keeper" / "@home" / "talk.json").is_file())
+
     def test_what_cannot_be_used_is_said(self) -> None:
         rows = {
             ("run", "--store", "@nobody", "task", "--say", "x"): "for a folder say ./@nobody",
