@@ -122,6 +122,7 @@ class Wakes:
 
     async def _wait(self, key: Key, after: str) -> None:
         """Run a session whenever it is due, until nothing of it is, or it waits to be free."""
+        pause_s = LOOK_S
         while True:
             try:
                 decision = await offload(LARGE, self._decide, key, after)
@@ -133,9 +134,10 @@ class Wakes:
                 await asyncio.sleep(self._again_s)
                 continue
             if decision is AGAIN:
-                await asyncio.sleep(LOOK_S)
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, self._again_s)  # a chat may have it open for hours
                 continue
-            after = ""
+            after, pause_s = "", LOOK_S
             if decision.act == "run":
                 logger.info("kept session %s runs by itself", key[1])
                 await self._begin(key)

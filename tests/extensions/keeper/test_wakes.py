@@ -8,6 +8,7 @@ import hmac
 import http.client
 import json
 import tempfile
+import time
 import unittest
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -19,6 +20,7 @@ from server.errors import Problem
 from server.extensions.keeper.changes import Changes
 from server.extensions.keeper.denials import deny_unanswered
 from server.extensions.keeper.folder import KeptFolder, Room
+from server.extensions.keeper.kept_file import KeptFile
 from server.extensions.keeper.marks import Mark, Marks
 from server.extensions.keeper.session_keys import check_keys
 from server.extensions.keeper.wakes import Wakes
@@ -37,6 +39,18 @@ WEBHOOKS = [
 ]
 DUE = datetime.fromisoformat("2026-11-30T07:00:00+00:00").timestamp()
 DAILY = {"cron": "0 7 * * *", "say": "Read the news"}
+
+
+class Watched(KeptFolder):
+    """Notes when a file is opened, in seconds."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.looks: list[float] = []
+
+    def open(self, *arguments: Any) -> KeptFile:
+        self.looks.append(time.monotonic())
+        return super().open(*arguments)
 
 
 class Schedules(unittest.IsolatedAsyncioTestCase):
@@ -246,6 +260,18 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
     def question(self) -> Any:
         session: Any = self.folder.read("news").session
         return session["interrupts"][0]
+
+    async def test_one_that_another_program_has_open_is_looked_at_less_and_less(self) -> None:
+        """A `chat` may have it for hours."""
+        self.folder = folder = Watched(self.home, "ann", Room(100, 1 << 30, 1 << 20))
+        await self.keep()
+        chat = self.folder.open("news")
+        folder.looks.clear()
+        self.now = DUE + 1
+        await self.until(lambda: len(folder.looks) > 5)
+        self.assertGreater(folder.looks[5] - folder.looks[0], 1.5)
+        chat.close()
+        self.assertEqual(len(await self.until_run()), 1)
 
     async def test_a_paused_one_and_one_without_a_schedule_are_not_waited_for(self) -> None:
         session: Any = {"messages": [], "ext": {"keeper": {"schedule": DAILY | {"paused": True}}}}
