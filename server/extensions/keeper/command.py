@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from ...api.auth import home_key
 from ...cli.console import read_session
 from ...cli.links import find_running
-from ...config import Config, ConfigError
+from ...config import Config, ConfigError, expand_path
 from ...lib.hidden_characters import written_out
 from ...lib.http.sse import Decoder
 from ...lib.strict_json import as_list, as_object, dumps, loads
@@ -39,7 +39,7 @@ class Server:
     """The kept sessions of a server. The methods raise Refusal, OSError and HTTPException."""
 
     def __init__(self, address: str, key: str) -> None:
-        parts = urlsplit(address)
+        self.address, parts = address, urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"--server is {address!r}, wanted an address as https://yaa.example")
         self._connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -101,7 +101,9 @@ def perform(config: Config, env: Mapping[str, str], options: Namespace) -> int:
     except KeyboardInterrupt:
         return 130
     except (Refusal, OSError, HTTPException) as error:
-        print(f"yaa: {clean_line(str(error) or type(error).__name__)}", file=sys.stderr)
+        why = getattr(error, "strerror", "") or str(error) or type(error).__name__
+        place = "" if isinstance(error, Refusal) else f"{server.address} does not answer: "
+        print(f"yaa: {clean_line(f'{place}{why}')}", file=sys.stderr)
         return 1
     return 0
 
@@ -109,8 +111,9 @@ def perform(config: Config, env: Mapping[str, str], options: Namespace) -> int:
 def _server(config: Config, options: Namespace) -> Server:
     """Return the server that is asked, with its key. Raises ConfigError."""
     if options.key_file:
+        file = expand_path(options.key_file, "--key-file")
         try:
-            key = Path(options.key_file).expanduser().read_bytes()[:MAX_KEY_FILE].decode("latin-1")
+            key = file.read_bytes()[:MAX_KEY_FILE].decode("latin-1")
         except OSError as error:
             raise ConfigError(f"--key-file {options.key_file}: {error.strerror}") from None
         key = key.strip()

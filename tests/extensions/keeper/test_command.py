@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -111,7 +112,23 @@ class Keep(Case):
             code, _, said = self.command("list", *at, home=elsewhere)
             self.assertEqual((code, said.count("\n")), (1, 1))
         code, _, said = self.command("list", *at, home=elsewhere)
-        self.assertEqual((code, said[:5]), (1, "yaa: "))
+        self.assertEqual((code, said.count("\n")), (1, 1))
+        self.assertIn(f"{yaa.url}/ does not answer: Connection refused", said)
+
+    def test_a_file_with_a_key_is_named_from_the_current_folder(self) -> None:
+        with self.server() as yaa:
+            (self.folder / "key").write_text(yaa.key)
+            line = [sys.executable, "-m", "server", "keep", "list", "--home", str(self.home)]
+            line += ["--server", yaa.url, "--key-file", "key"]
+            done = subprocess.run(
+                line,
+                cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                text=True,
+                timeout=patience.seconds(60),
+            )
+            self.assertEqual((done.stdout, done.stderr), ("Nothing is kept here.\n", ""))
 
     def test_mistakes_are_one_line_each(self) -> None:
         for arguments, said in (
