@@ -6,6 +6,7 @@ yaa.define('main', [
   async function main() {
     const root = document.getElementById('app')
     if (!root) return
+    if (seesNothing()) return location.reload()
     // the page in one file holds a session of its own
     if (document.getElementById('yaa-session')) {
       const standalone = yaa.use('ui/standalone-page')
@@ -14,6 +15,21 @@ yaa.define('main', [
     }
     const store = await stores.open({ onError: troubled, makeRoom })
     await startApp({ root, settings: settings.open(), store }).start()
+  }
+
+  /**
+   * At times Chromium (seen in 156) shows a page from disk that is loaded again an empty storage, and what is set there is
+   * written over what was kept. It is loaded once more and sees everything.
+   */
+  function seesNothing() {
+    const isSecond = window.name === 'yaa-again'
+    window.name = ''
+    try {
+      if (isSecond || location.protocol !== 'file:' || localStorage.length) return false
+      const [load] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType('navigation'))
+      if (load.type === 'reload') window.name = 'yaa-again'
+    } catch { /* nothing may be stored */ }
+    return window.name !== ''
   }
 
   /** Report a storage failure: ui/storage-notices does, a toast until it is loaded. @param {StoreError} error */

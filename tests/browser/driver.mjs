@@ -112,9 +112,10 @@ class Walk {
     if (!this.job.worker) await page.evaluateOnNewDocument(() => { delete Navigator.prototype.serviceWorker; });
     // Most walks are about runs of the page itself; the owner's are kept by the server unless they say otherwise.
     if (!this.job.keeps) await page.evaluateOnNewDocument(() => {
-      try {
-        localStorage.getItem("yaa.settings") ?? localStorage.setItem("yaa.settings", '{"keep":false}');
-      } catch { /* no storage here */ }
+      const { getItem } = Storage.prototype;
+      Storage.prototype.getItem = function (name) {
+        return getItem.call(this, name) ?? (name === "yaa.settings" ? '{"keep":false}' : null);
+      };
     });
     // When a person could begin to type: the first frame that shows an enabled field.
     await page.evaluateOnNewDocument(() => {

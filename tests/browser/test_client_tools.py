@@ -53,8 +53,9 @@ class ClientTools(walks.Both):
 
 
 def from_disk(complaint: walks.Complaint) -> bool:
-    """The first look, before the page knows the server and its key."""
-    return complaint["step"] == "open" and walks.failed(complaint)
+    """A page that knows no server and no key: before it is told, and when its storage is gone."""
+    knows_nothing = complaint["step"] == "open" or complaint["step"].startswith("a page from disk")
+    return knows_nothing and walks.failed(complaint)
 
 
 def refused(complaint: walks.Complaint) -> bool:
