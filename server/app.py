@@ -38,7 +38,7 @@ from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .extensions import ALL, ProcessParts, incomplete, select, share
-from .extensions.parts import Host, Parts, make_parts
+from .extensions.parts import CheckResult, Host, Parts, make_parts
 from .json_types import Json, Session
 from .lib.http.client import Client
 from .lib.http.cors import Origins
@@ -64,7 +64,6 @@ from .tools.retention import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
 from .tools.session_files import SessionFiles
 from .tools.toolbox import Toolbox
-from .tools.web_search import SearchChoice, find_search
 from .workspace.host import Workspaces as RecordedFiles
 
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
@@ -117,7 +116,6 @@ class App:
         limits = server["limits"]
         self.client = Client(env)
         self.found = DiscoveredProviders()
-        self.search = SearchChoice()
         self.models = Models(server, self.client, env)
         self.models.adopt(models or {}, preferred=True)
         self._adapter_problems: list[str] = []
@@ -234,8 +232,7 @@ class App:
 
     async def _open_tools(self) -> None:
         await self.toolbox.open(self._most, self._proof)
-        self.search = await find_search(self.config.server, self.client, self._env)
-        await self.toolbox.load_owner_tools(self.search.tools)
+        await self.toolbox.load_owner_tools()
 
     @property
     def is_open(self) -> bool:
@@ -298,12 +295,15 @@ class App:
             "model": [*self._adapter_problems, *self._model_problems()],
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
-            "search": [*self.search.problems],
             "folders": self.toolbox.workspaces.problems(people_of(self.config.server["api_keys"])),
             "hooks": self.hooks.problems,
             "extensions": self._extension_problems(),
             "logs": self._file_problems(),
         }
+
+    def checks(self) -> Iterable[CheckResult]:
+        """Return what the extensions say of the installation beside the problems."""
+        return [check for each in self.parts.values() for check in each.checks()]
 
     def _model_problems(self) -> list[str]:
         """Return why a session that names no model cannot run; [] if it can."""
@@ -356,7 +356,6 @@ class App:
             "modes": catalog(),
             "tools": self.toolbox.info(),
             "models": self.models.catalog(),
-            "search": self.search.info(),
             "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "permission_modes": self.toolbox.permissions.info(),

@@ -45,6 +45,7 @@ from server.settings import schema as kinds
 from server.tools import permission_mode
 from server.tools.toolbox import Toolbox
 
+from .extensions import page_of
 from .fakes import events_of
 from .test_layers import LAYERS
 
@@ -185,7 +186,7 @@ class Reference(unittest.TestCase):
                 rows["Command"] = {command.name for command in each.commands}
                 options, _ = command_line(f"server/extensions/{name}/extension.py")
                 rows["Flag"] = options - {"--help"}
-                page = self.page(f"extension-{name}.md")
+                page = self.page(page_of(name))
                 for head, names in rows.items():
                     self.assertEqual(sorted(first_column(page, head)), sorted(names), head)
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from .. import extensions
-from ..extensions.declaration import PUBLIC, EntryRules, allow
+from ..extensions.declaration import OPENS, PUBLIC, EntryRules, allow
 from ..json_types import Json
 from ..lib.http.client import is_public
 from ..lib.http.parser import is_loopback
 from ..lib.json_schema.field_types import Kind, object_of
 from ..lib.strict_json import pointer
-from ..settings.schema import MODULES, OF_EXTENSIONS, OPENS, PROVIDER, REST
+from ..settings.schema import MODULES, PROVIDER, REST
 from ..settings.secret_values import HOLDERS, secrets_in, secrets_in_arguments
 from ..tools.decorators import ToolError
 
@@ -37,18 +37,17 @@ _MODEL = allow(
     ("api_url",),
 )
 RULES = extensions.entry_rules()  # by the part of the half `server`
-_DECLARED = allow(name for name, kind in OF_EXTENSIONS.items() if OPENS not in kind.schema)
 # Of the half `server`. What is not here opens the machine, also what is added later.
 NETWORK = allow(
     (
         *("api_keys", "home_key", "default_provider", "discover", "keep_days", "limits"),
         *("offline_page", "port", "workers", "workspace"),
     ),
-    providers={EACH: {**_MODEL, **_DECLARED, "models": {EACH: _MODEL}}},
+    providers={EACH: {**_MODEL, "models": {EACH: _MODEL}}},
     rest={EACH: allow(("headers", "query", "timeout_s", "max_kb", "operations"))},
-    search=allow(("provider", "api_key", "allow", "deny", "max_searches")),
     **{part: {EACH: rules.network} for part, rules in RULES.items()},
 )
+extensions.allow_declared(NETWORK)
 
 
 class Opening(NamedTuple):

@@ -242,8 +242,7 @@ def describe(app: App) -> list[str]:
         mark = ", the default" if model.get("default") else ""
         if not model.get("demo"):
             lines.append(f"  model    {model['name']}: {model['model']}{mark}")
-    if app.search.endpoint is not None:
-        lines.append(f"  search   {app.search.reason}")
+    lines += [f"  {each.name:<8} {each.text}" for each in app.checks() if each.mark == "ok"]
     if app.demo:
         lines += [
             "  model    demo: a script that shows what a model would do; no AI",

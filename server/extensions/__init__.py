@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -85,6 +85,14 @@ def entry_rules() -> dict[str, EntryRules]:
         for key, about in each.config_keys.items()
         if about.entries
     }
+
+
+def allow_declared(allowed: dict[str, Any]) -> None:
+    """Add the keys that they let an owner's key change over the network (api/host_access.py)."""
+    for key, about in all_of("config_keys").items():
+        if about.network:
+            _, *way, name = key.split(".")
+            reduce(lambda below, each: below.setdefault(each, {}), way, allowed)[name] = True
 
 
 def commands() -> dict[str, tuple[str, Command]]:

@@ -14,10 +14,10 @@ Nothing of the kernel imports an extension: its folder can be deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..lib.json_schema.field_types import Kind
+from ..lib.json_schema.field_types import TEXT, Kind
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -42,11 +42,25 @@ class ConfigKey(NamedTuple):
     default   its value where nobody sets it; None: it is not there
     kind      what it may hold; None: what is like the default
     entries   "module:name" of the EntryRules of a map of entries; "" for none
+    network   whether an owner's key may change it over the network
     """
 
     default: Any = None
     kind: Kind | None = None
     entries: str = ""
+    network: bool = False
+
+
+OPENS = "x-opens"  # keyword of a kind's schema: what of the machine its texts may open
+
+
+def opening(what: str, kind: Kind = TEXT) -> Kind:
+    """Return the kind, marked: its texts are a "path", a "command" or an "address".
+
+    Over the network these are changed only where api/host_access.py allows it. A test wants the
+    mark of every key whose name sounds like one.
+    """
+    return replace(kind, schema=kind.schema | {OPENS: what})
 
 
 PUBLIC = "public"  # a public https address may be set

@@ -48,6 +48,23 @@ class Host(NamedTuple):
     process: ProcessPart | None = None
 
 
+OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"
+
+
+class CheckResult(NamedTuple):
+    """The result of one check of the installation.
+
+    mark  OFF: nothing is wrong, but more could be set up, or this machine cannot do more. NOTE: it
+          works, and a step makes it better. MISSING: something does not work
+    step  the next step for the user
+    """
+
+    mark: str
+    name: str
+    text: str
+    step: str = ""
+
+
 class Parts:
     """What an extension has open beside the agent."""
 
@@ -88,6 +105,10 @@ class Parts:
     def problems(self) -> Mapping[str, list[str]]:
         """Return what the owner has to fix: part -> one line each."""
         return {}
+
+    def checks(self) -> Iterable[CheckResult]:
+        """Return what `doctor` says beside the problems. The start says what is OK, too."""
+        return ()
 
     async def open(self, runs: PersonRuns) -> None:
         """Begin what goes on without requests, as a server opens. `runs`: for people."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from .. import extensions
+from ..extensions.declaration import opening
 from ..lib import strict_json
 from ..lib.json_schema.field_types import (
     ANY,
@@ -74,18 +74,6 @@ POSITIVE = leaf(
 )
 TEXTS = _list(TEXT)
 OPEN = _map(ANY)
-
-OPENS = "x-opens"  # keyword of a kind's schema: what of the machine its texts may open
-
-
-def opening(what: str, kind: Kind = TEXT) -> Kind:
-    """Return the kind, marked: its texts are a "path", a "command" or an "address".
-
-    Over the network these are changed only where api/host_access.py allows it. A test wants the
-    mark of every key whose name sounds like one.
-    """
-    return replace(kind, schema=kind.schema | {OPENS: what})
-
 
 PATH, COMMAND, ADDRESS = opening("path"), opening("command"), opening("address")
 PATHS, COMMANDS = opening("path", TEXTS), opening("command", TEXTS)
@@ -178,14 +166,8 @@ KEY = {
     ),
 }
 
-# Providers of the tool web_search: the rows of tools/search_providers.py.
-SEARCH_PROVIDERS = ("searxng", "brave", "tavily", "exa", "serper", "kagi", "ollama")
-SEARCH_URL = "an address such as http://127.0.0.1:8888, without user, query and fragment"
 _MODE = one_of("read", "write", "overlay")
 FOLDER = {"path": PATH, "mode": _MODE, "trusted": FLAG, "people": TEXTS}
-DOMAIN = text_like(
-    r"(\*\.)?[^\s/:?#@*\[\]]{1,253}", "a domain such as example.org, without scheme and path"
-)
 
 # A session's default provider. It travels to clients, so it contains no secret.
 PROVIDER_CHOICE = _closed(
@@ -211,13 +193,6 @@ SHAPES: dict[str, Kind] = DECLARED | {
         )
     ),
     "server.rest": _map(_closed(REST)),
-    "server.search.provider": one_of("", "off", *SEARCH_PROVIDERS),
-    "server.search.url": opening(
-        "address", text_like(r"|https?://[^/?#@\s]+(/[^?#\s]*)?", SEARCH_URL)
-    ),
-    "server.search.allow": _list(DOMAIN),
-    "server.search.deny": _list(DOMAIN),
-    "server.search.max_searches": NUMBER_OR_NONE,
     "server.tool_modules": _map(_closed(MODULES)),
     "server.folders": _map(_closed(FOLDER)),
     "server.folder_roots": PATHS,

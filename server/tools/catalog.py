@@ -51,7 +51,6 @@ from .tool_source import ToolSource
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
 FILES = "tools/"  # the task that looks at files; no name of a package
-SOMEWHERE = ("web_search",)  # tools that are there only where something for them is found
 EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # another server could cause an unlimited number
@@ -123,12 +122,6 @@ class Catalog:
         entries = dict(self.entries)
         self._add_to(entries, tool, schemas or Schemas())
         self._publish(entries)
-
-    def add_found(self, tools: Iterable[Tool]) -> None:
-        """Add tools that this server found, except those whose names the owner's have."""
-        for tool in tools:
-            if tool.name not in self.entries:
-                self.add(tool)
 
     def _add_to(self, entries: dict[str, Entry], tool: Tool, schemas: Schemas) -> None:
         """Put a tool into entries that are not published yet. Raises as `add`."""

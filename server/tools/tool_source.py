@@ -6,7 +6,7 @@ they change. It may also offer skills to models and prompts to people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import Problem
@@ -21,6 +21,7 @@ class ToolSource:
     """Where tools come from; this class offers nothing."""
 
     skills: RemoteSkills[Any] | None = None
+    names: Collection[str] = ()  # of tools that agents may name also while they are not there
 
     @property
     def parts(self) -> Sequence[str]:

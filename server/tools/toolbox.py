@@ -47,7 +47,7 @@ from .base import (
     result_schema,
     toolkit,
 )
-from .catalog import SOMEWHERE, Catalog, Entry
+from .catalog import Catalog, Entry
 from .decorators import ToolError
 from .function_tools import ChildTool
 from .permission_mode import Permission, PermissionModes
@@ -186,8 +186,8 @@ class Toolbox:
         for source in self._catalog.sources:
             await source.close()
 
-    async def load_owner_tools(self, found: Iterable[Tool] = ()) -> None:
-        """Add the owner's tools: files, packages, REST operations, sources; and those `found`.
+    async def load_owner_tools(self) -> None:
+        """Add the owner's tools: files, packages, REST operations, sources.
 
         Load errors are added to `problems`.
         """
@@ -197,7 +197,6 @@ class Toolbox:
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
-        self._catalog.add_found(found)
         await self._catalog.load_sources()
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
@@ -376,7 +375,8 @@ class Toolbox:
 
     def nameable(self) -> frozenset[str]:
         """Return all tool names that an agent definition may contain."""
-        return frozenset((*self._tools, *self._catalog.named, *SOMEWHERE))
+        offered = (name for source in self._catalog.sources for name in source.names)
+        return frozenset((*self._tools, *self._catalog.named, *offered))
 
     def _only_named(self) -> dict[str, Entry]:
         """Return tools that an agent has only if it names them; the owner's come first."""

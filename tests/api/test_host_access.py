@@ -20,9 +20,9 @@ from server.api.host_access import (
     refusals,
     why_inner,
 )
-from server.extensions.declaration import PUBLIC
+from server.extensions.declaration import OPENS, PUBLIC
 from server.lib.json_schema.field_types import ANY, Kind, object_of
-from server.settings.schema import MODEL, MODULES, OPENS, PROVIDER, REST, kind_of
+from server.settings.schema import MODEL, MODULES, PROVIDER, REST, kind_of
 
 from ..fakes import DEFAULTS
 
@@ -154,17 +154,14 @@ class Openings(unittest.TestCase):
         self.assertEqual([each.name for each in find_openings({"log": {}}, {})], ["server.log"])
 
     def test_every_key_of_an_entry(self) -> None:
-        entries = {"providers": PROVIDER, "rest": REST, "search": SERVER["search"]}
-        for part, fields in entries.items():
-            rules = NETWORK[part] if part == "search" else NETWORK[part][EACH]
+        for part, fields in {"providers": PROVIDER, "rest": REST}.items():
+            rules = NETWORK[part][EACH]
             for key in (*fields, "a_later_key"):
-                value = {key: "http://10.0.0.1/x"}
-                after = value if part == "search" else {"x": value}
+                after = {"x": {key: "http://10.0.0.1/x"}}
                 with self.subTest(part=part, key=key):
                     names = [each.name for each in find_openings({}, {part: after})]
-                    name = f"server.{part}.{key}" if part == "search" else f"server.{part}.x.{key}"
                     allowed = rules.get(key) is True or isinstance(rules.get(key), dict)
-                    self.assertEqual(names, [] if allowed else [name])
+                    self.assertEqual(names, [] if allowed else [f"server.{part}.x.{key}"])
 
     def test_addresses_of_models_in_a_list(self) -> None:
         inner = {"model_name": "m", "api_url": "http://10.0.0.1"}

@@ -221,7 +221,6 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
             (main, {"preset": "openai", "models": [{"name": "m", "api_url": inner}]}),
             (["server", "rest", "x"], {"base_url": inner, "tools": []}),
             (["server", "rest"], {"x": {"base_url": "https://8.8.8.8", "openapi": "/etc/passwd"}}),
-            (["server", "search", "url"], inner),
             (["server", "client_providers", "hosts"], ["*", "127.0.0.1"]),
             (["server", "tracing", "url"], "https://8.8.8.8"),
             (["server", "log", "file"], "/srv/.bashrc"),

@@ -13,6 +13,11 @@ from server.extensions import present
 T = TypeVar("T", bound=Callable[..., Any])
 
 
+def page_of(name: str) -> str:
+    """The file name of an extension's page in docs/reference."""
+    return f"extension-{name.replace('_', '-')}.md"
+
+
 def needs(*names: str) -> Callable[[T], T]:
     """Skip a test, or a class of them, where one of these extensions is not there."""
     return unittest.skipUnless({*names} <= {*present()}, f"it goes with {', '.join(names)}")

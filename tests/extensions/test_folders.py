@@ -21,6 +21,7 @@ from server.extensions import present
 from ..tooling import patience, turns
 from ..tooling.source import tracked
 from ..tooling.tools import ROOT
+from . import page_of
 
 INDEX = "docs/index.md"
 SECONDS = patience.seconds(300)
@@ -71,10 +72,10 @@ class Folders(unittest.TestCase):
         index = self.folder / INDEX
         lines, gone = index.read_text(), []
         for name in names:
-            page = f"docs/reference/extension-{name}.md"
+            page = f"docs/reference/{page_of(name)}"
             gone += [f"server/extensions/{name}", f"tests/extensions/{name}", page]
             self.assertEqual(lines.count(f"({Path(page).relative_to('docs')})"), 1, page)
-        pages = [f"reference/extension-{name}.md)" for name in names]
+        pages = [f"reference/{page_of(name)})" for name in names]
         kept = [x for x in lines.splitlines() if not any(page in x for page in pages)]
         gone += [
             f"tests/extensions/{path.name}"

@@ -29,6 +29,7 @@ from server.settings.secret_values import hide
 
 from ..api.fakes import Call
 from ..api.test_settings import Served, nothing
+from ..extensions import rows_for
 from ..fakes import Ids, user
 
 At = tuple[str | int, ...]
@@ -54,7 +55,6 @@ VALUES: dict[str, Any] = {
     "server.sandbox.read": ["/usr/share"],
     "server.skills.folders": ["/srv/skills"],
     "server.folders.entry.path": "/srv/folder",
-    "server.search.url": "http://192.0.2.7:8888",
     "server.tracing.url": "http://192.0.2.7:4318",
     "server.sandbox.network": "full",
     "session.config.yaa.output_schema": {"type": "object"},
@@ -62,6 +62,8 @@ VALUES: dict[str, Any] = {
     "session.config.llm_api.provider.preset": "openai",
     "session.config.llm_api.provider.api_url": "http://192.0.2.7/v1",
 }
+for row in rows_for("KEY_VALUES"):
+    VALUES |= row
 PROBES: tuple[Any, ...] = (
     *(True, False, 7, 0.4, "other", "off", "ask", "write", "plain", "text", "delta", "stop", "llm"),
     *("debug", "json", "A", "chat", "every_call", "5/s", ["other"], [443], ["edits_run"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.tools.sources import count_calls, source_id
+from server.tools.sources import source_id
 
 
 def session(*names: str, states: dict[str, str] | None = None) -> Any:
@@ -30,12 +30,3 @@ class Ids(unittest.TestCase):
     def test_a_call_that_no_message_has(self) -> None:
         self.assertEqual(source_id(session(), "x", 1), "s1.1")
         self.assertEqual(source_id(session("web_search"), "x", 1), "s2.1")
-
-
-class Counts(unittest.TestCase):
-    def test_calls_before_that_have_run(self) -> None:
-        names = ("web_search", "fetch_url", "web_search", "web_search", "web_search")
-        states = {"c0": "done", "c2": "denied", "c3": "failed", "c4": "started"}
-        made = session(*names, states=states)
-        found = [count_calls(made, "web_search", f"c{n}") for n in (0, 2, 3, 4)]
-        self.assertEqual(found, [0, 1, 1, 2])

@@ -23,7 +23,6 @@ from server.tools.policy import Grants, decide
 from server.tools.program_tools import ObjectTool
 from server.tools.session_tools import ControlTool
 from server.tools.tool_files import MissingTool
-from server.tools.web_search import WebSearchTool
 
 from ..extensions import rows_for
 
@@ -51,7 +50,6 @@ LEAVES: dict[type[Tool], bool] = {
     MissingTool: False,
     ObjectTool: False,
     StatefulTool: False,
-    WebSearchTool: True,
 }
 for each in rows_for("LEAVES"):
     LEAVES |= each
@@ -99,7 +97,6 @@ class Unasked(unittest.IsolatedAsyncioTestCase):
         flags = {
             "server.discover": False,
             "server.sandbox.require": "none",
-            "server.search": {"provider": "brave", "api_key": "k" * 20},
             "server.rest": {
                 "api": {
                     "base_url": "https://api.example",

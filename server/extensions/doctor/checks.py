@@ -18,7 +18,6 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,8 @@ from ...lib.runtime import programs
 from ...lib.runtime.start_folder import NEUTRAL
 from ...lib.sandbox.supervisor import MOST_FILES
 from ...lib.strict_json import JSONError, loads
+from ..parts import MISSING, NOTE, OFF, OK, CheckResult
 
-OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"
 LITTLE = 512 << 20  # bytes of free disk below which a note is shown; a call may write as much
 MUCH = 1 << 30  # bytes of all workspaces above which a note is shown
 ASK_S = 3.0  # timeout of the request to a running server
@@ -44,18 +43,6 @@ NAMESPACES = (
 )
 
 
-@dataclass(frozen=True)
-class CheckResult:
-    """The result of one check."""
-
-    # OFF: nothing is wrong, but more could be set up, or this machine cannot do more.
-    # NOTE: it works, and a step makes it better. MISSING: something does not work.
-    mark: str
-    name: str
-    text: str
-    step: str = ""  # the next step for the user
-
-
 def check_all(app: App) -> list[CheckResult]:
     """Return all findings, in the order in which a new user needs them."""
     server = app.config.server
@@ -64,7 +51,7 @@ def check_all(app: App) -> list[CheckResult]:
         *_home(app.config.home),
         *_workspaces(app.config.home / "workspaces"),
         *_models(app),
-        *_search(app),
+        *app.checks(),
         *_sandbox(app.toolbox.sandbox(), _setting),
         *(
             CheckResult(MISSING, part, text)
@@ -185,14 +172,6 @@ def _models(app: App) -> Iterator[CheckResult]:
             "start yaa and paste a key at Connect a model in its page, set OPENAI_API_KEY (or"
             " another vendor's key), start Ollama or LM Studio, or name a provider in config.json",
         )
-
-
-def _search(app: App) -> Iterator[CheckResult]:
-    """Check whether there is a provider for web_search. A wrong setting is one of the problems."""
-    if app.search.endpoint is not None:
-        yield CheckResult(OK, "search", app.search.reason)
-    elif app.search.reason:
-        yield CheckResult(OFF, "search", "web_search is not offered", app.search.reason)
 
 
 def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[CheckResult]:

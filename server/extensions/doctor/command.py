@@ -12,7 +12,8 @@ from ...cli.serve import certificate
 from ...config import Config
 from ...lib.runtime.event_loop import run
 from ...telemetry import log
-from .checks import MISSING, check_all, lines
+from ..parts import MISSING
+from .checks import check_all, lines
 
 
 def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:

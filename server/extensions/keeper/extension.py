@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lib.json_schema.field_types import FLAG, OBJECT, TEXT, number
-from ..declaration import Command, ConfigKey, Extension
+from ..declaration import Command, ConfigKey, Extension, opening
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 _COUNT = number("a whole number, 1 or more", least=1, whole=True)
-_ADDRESS = replace(TEXT, schema=TEXT.schema | {"x-opens": "address"})
+_ADDRESS = opening("address")
 
 
 def _arguments(parser: ArgumentParser) -> None:

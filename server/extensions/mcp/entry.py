@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 from ...json_types import Json
 from ...lib.json_schema.field_types import ANY, FLAG, TEXT, list_of, object_of, one_of
 from ...lib.strict_json import canonical
-from ...settings.schema import ADDRESS, COMMAND, COMMANDS, PATH, POSITIVE, opening, problems
+from ...settings.schema import ADDRESS, COMMAND, COMMANDS, PATH, POSITIVE, problems
 from ...tools.decorators import ToolError
-from ..declaration import EntryRules, allow
+from ..declaration import EntryRules, allow, opening
 from .oauth.metadata import OAuthError
 from .oauth.settings import SETTINGS, OAuthSettings, normalize_settings, read_settings
 

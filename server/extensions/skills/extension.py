@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...lib.json_schema.field_types import TEXT, list_of, number
-from ..declaration import Command, ConfigKey, Extension
+from ..declaration import Command, ConfigKey, Extension, opening
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-_TEXTS = list_of(TEXT, "a list")
-_PATHS = replace(_TEXTS, schema=_TEXTS.schema | {"x-opens": "path"})
+_PATHS = opening("path", list_of(TEXT, "a list"))
 _TOKENS = number("a whole number from 0 to 1000000", most=1_000_000, whole=True)
 
 

@@ -6,7 +6,7 @@ from ...lib.json_schema.field_types import TEXT
 from ..declaration import ConfigKey, Extension
 
 EXTENSION = Extension(
-    config_keys={"server.providers.*.transcription": ConfigKey(kind=TEXT)},
+    config_keys={"server.providers.*.transcription": ConfigKey(kind=TEXT, network=True)},
     errors={"transcription_failed": (502, "A provider did not turn speech into text")},
     parts="parts:TranscriptionParts",
 )

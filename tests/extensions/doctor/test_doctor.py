@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from server.extensions.doctor import checks as doctor
-from server.extensions.doctor.checks import MISSING, NOTE, OFF, OK, CheckResult
+from server.extensions.parts import MISSING, NOTE, OFF, OK, CheckResult
 
 from ...http.test_tls import pair
 from ...test_main import SECONDS, Case
@@ -59,8 +59,6 @@ class Here(Case):
             r"Connect a model in its page, set OPENAI_API_KEY",
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
             r"→ another port",
-            r"off +search +web_search is not offered",
-            r"→ server.discover is off: set server.search.url, or its provider and api_key",
             r"ok +disk +\d+(\.\d GB| MB) free",
             r"ok +disk +0 MB taken by the workspaces of sessions",
             r"(ok|note|missing) +sandbox",
@@ -74,14 +72,12 @@ class Here(Case):
         self.home.mkdir(mode=0o755)
         env = {"YAA_PROVIDER_API_URL": "http://127.0.0.1:9/v1", "YAA_PROVIDER_MODEL_NAME": "m"}
         env |= {"YAA_PORT": "0", "YAA_HOST": "0.0.0.0", "YAA_SERVER__SANDBOX__REQUIRE": "none"}
-        env |= {"YAA_PROVIDER_API_KEY": "canary-of-doctor", "YAA_SERVER__SEARCH__PROVIDER": "brave"}
-        env |= {"YAA_SERVER__SEARCH__API_KEY": "canary-of-doctor-2"}
+        env["YAA_PROVIDER_API_KEY"] = "canary-of-doctor"
         done = self.yaa("doctor", env=env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"ok +model +main: m, the default")
         self.assertRegex(done.stdout, rf"note +home +{self.home} is open to other users")
         self.assertRegex(done.stdout, r"note +https +off")
-        self.assertRegex(done.stdout, r"ok +search +Brave, with its key")
         self.assertIn("Everything works; the notes", done.stdout)
         self.assertNotIn("canary-of-doctor", done.stdout)
 

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from ..json_types import Json
-from ..lib.strict_json import dumps
-from .foreign_text import clean, clean_line, web_url
+from ...json_types import Json
+from ...lib.strict_json import dumps
+from ...tools.foreign_text import clean, clean_line, web_url
 
 MAX_TITLE = 300
 MAX_TEXT = 20_000  # characters of one result that are looked at
 MAX_LOOKED_AT = 500  # results of one answer
-MAX_WORDED = (
-    10  # domains that are written into the query of a provider without an argument for them
-)
+MAX_WORDED = 10  # domains that are written into the query where there is no argument for them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,18 +291,13 @@ def _without_marks(text: str) -> str:
 def silent_engines(document: Any) -> list[str]:
     """Return the engines that a SearXNG could not ask, as `name (reason)`."""
     silent = document.get("unresponsive_engines") if isinstance(document, dict) else None
-    pairs = (
-        [each for each in silent or () if isinstance(each, list)]
-        if isinstance(silent, list)
-        else []
-    )
+    pairs = [each for each in silent if isinstance(each, list)] if isinstance(silent, list) else []
     return [clean_line(": ".join(_texts(each)))[:80] for each in pairs[:8]]
 
 
-def missing_keys(left_out: Collection[str] = ()) -> str:
+def missing_keys() -> str:
     """Return the variables of the providers that need a key, for people: `BRAVE_API_KEY, …`."""
-    rows = [row for row in PROVIDERS.values() if row.key_needed and row.name not in left_out]
-    return ", ".join(row.key_env[0] for row in rows)
+    return ", ".join(row.key_env[0] for row in PROVIDERS.values() if row.key_needed)
 
 
 def as_json(result: SearchResult, name: str, most: int) -> Json:

@@ -7,8 +7,8 @@ import unittest
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from server.settings.schema import SEARCH_PROVIDERS
-from server.tools.search_providers import (
+from server.extensions.web_search import extension
+from server.extensions.web_search.providers import (
     MAX_LOOKED_AT,
     MAX_TITLE,
     PROVIDERS,
@@ -131,7 +131,7 @@ def answer(*found: Any) -> Any:
 
 class Rows(unittest.TestCase):
     def test_the_configuration_knows_each(self) -> None:
-        self.assertEqual(tuple(PROVIDERS), SEARCH_PROVIDERS)
+        self.assertEqual(tuple(PROVIDERS), extension.PROVIDERS)
         self.assertEqual(ANSWERS.keys(), PROVIDERS.keys())
 
     def test_each_is_read(self) -> None:

@@ -1,0 +1,1 @@
+"""Web search, with citations (docs/reference/extension-web-search.md)."""
