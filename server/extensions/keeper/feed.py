@@ -1,7 +1,8 @@
 """What is told of one kept session to those who follow it: its last events, and when it changed.
 
 An event is told only once it is on the disk. Who comes back names the last event that they have; if
-that is not among those that are kept here, they get the whole document first.
+that is not among those that are kept here, they get the whole document first. Nothing is kept here
+until somebody has followed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ...lib.http import sse
 from ...session.events import alias, dumps
 
 MOST_EVENTS, MOST_BYTES = 5_000, 4 << 20  # that are kept for those who come back
+MOST_PLACES = 1_000
 KEPT = "yaa.kept"  # CUSTOM name: whether it runs, who follows; for display only
 AT_REST = "kept"  # begins the id of a frame after which nothing has changed
 
@@ -25,13 +27,12 @@ Place = tuple[str, int]  # the digest of a file, and how many bytes of events fo
 
 
 class Entry(NamedTuple):
-    """One event. `place`: what was on the disk after it."""
+    """One event. `kind`: its dotted name."""
 
     number: int
     id: str
     kind: str
     text: str
-    place: Place | None
 
     def frame(self) -> bytes:
         """Return it as a frame of a stream."""
@@ -43,6 +44,7 @@ class Feed:
 
     def __init__(self) -> None:
         self.number, self.followers = 0, 0
+        self.followed = False  # by anybody, by now
         self.changes = 0  # of the document that no event tells of
         self.ended = False  # who follows has to come again
         self.state: Json = {"running": False}
@@ -50,30 +52,30 @@ class Feed:
         self._entries: deque[Entry] = deque()
         self._bytes = 0
         self._numbers: dict[str, int] = {}  # by id
-        self._places: dict[Place, int] = {}
+        self._places: deque[tuple[Place, int]] = deque(maxlen=MOST_PLACES)
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def push(self, event: Event, place: Place | None = None, event_id: str = "") -> None:
-        """Tell an event, which is on the disk."""
-        self.number += 1
-        event_id = event_id or f"{self._name}/{self.number}"
-        entry = Entry(self.number, event_id, alias(event), dumps(event), place)
-        self._entries.append(entry)
-        self._numbers[event_id] = self.number
-        self.mark(place)
-        self._bytes += len(entry.text)
+    def push(self, *events: Event, event_id: str = "") -> None:
+        """Tell events, which are on the disk."""
+        if not self.followed:
+            self.number += len(events)
+            return
+        for event in events:
+            self.number += 1
+            name = event_id or f"{self._name}/{self.number}"
+            entry = Entry(self.number, name, alias(event), dumps(event))
+            self._entries.append(entry)
+            self._numbers[name] = self.number
+            self._bytes += len(entry.text)
         while len(self._entries) > MOST_EVENTS or self._bytes > MOST_BYTES:
             oldest = self._entries.popleft()
             self._bytes -= len(oldest.text)
             self._numbers.pop(oldest.id, None)
-            if oldest.place is not None and self._places.get(oldest.place) == oldest.number:
-                del self._places[oldest.place]
         self.wake()
 
-    def mark(self, place: Place | None) -> None:
+    def mark(self, place: Place) -> None:
         """Note what is on the disk after the newest event."""
-        if place is not None:
-            self._places[place] = self.number
+        self._places.append((place, self.number))
 
     def tell_state(self, at_rest: str = "", **changes: object) -> None:
         """Tell whether it runs. `at_rest`: the revision, if nothing does."""
@@ -104,7 +106,7 @@ class Feed:
 
     def number_at(self, place: Place) -> int | None:
         """Return after which event this was on the disk, None if that is not known."""
-        return self._places.get(place)
+        return next((number for at, number in reversed(self._places) if at == place), None)
 
     def id_of(self, number: int) -> str:
         """Return the id of the frame after which this number was the newest."""

@@ -52,7 +52,7 @@ class Follower:
         beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
         stream = call.stream(STREAM_HEADERS | beat)
         pulse = HeartbeatTimer(stream, self._heartbeat_s)
-        feed.followers += 1
+        feed.followers, feed.followed = feed.followers + 1, True
         feed.tell_state()
         try:
             await self._send(stream, number)

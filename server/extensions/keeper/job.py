@@ -20,7 +20,7 @@ from ...lib.runtime.offload import LARGE, offload
 from ...session import events
 from ...session.fold import fold
 from ...telemetry import log
-from .feed import Feed, Place
+from .feed import Feed
 from .folder import KeptFolder, problems
 from .kept_file import KeptFile
 from .marks import Mark, Marks
@@ -121,7 +121,7 @@ class Job:
         self._last: Event | None = None  # of the run, if it is a terminal one
         self._progress = False
         self._marked: Mark | None = None
-        self._untold: list[tuple[Event, Place]] = []
+        self._untold: list[Event] = []  # added to the journal since it was written
 
     async def open(self) -> bool:
         """Lock the session and note that it is to run. Raises Problem.
@@ -256,7 +256,7 @@ class Job:
             kept.add(event)
             if not self._untold:
                 loop.call_soon(self._tell)
-            self._untold.append((event, kept.place))
+            self._untold.append(event)
             if self._last is None and kept.needs_save(event):
                 await self._save(session)
 
@@ -267,8 +267,8 @@ class Job:
             return
         kept.flush()
         if not kept.failed:
-            for event, place in self._untold:
-                self.feed.push(event, place)
+            self.feed.push(*self._untold)
+            self.feed.mark(kept.place)
             self._untold.clear()
 
     async def _save(self, session: Session) -> None:
@@ -328,8 +328,7 @@ class Job:
         event["timestamp"] = now_ms()
         fold(stored.session, event)
         await self._save(stored.session)
-        assert self._kept is not None
-        self.feed.push(event, self._kept.place)
+        self.feed.push(event)
 
     def _outcome(self) -> Outcome | None:
         """Return why the run that has ended is to be repeated, None if it is not."""

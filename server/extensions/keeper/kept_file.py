@@ -16,14 +16,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ...cli.session_files import LockedSession, as_text, digest_of, journal_of, write_whole
 from ...json_types import Event, Session
 from ...lib.strict_json import JSONError, dumps, loads
+from ...session.events import dumps as as_line
 from ...session.fold import Folder
 from ...session.result_places import is_object
 
@@ -206,6 +207,7 @@ class KeptFile(LockedSession):
         super().__init__(file)
         self.id, self.origin, self._most, self._free = session_id, "", most, free
         self._digest, self._stamp, self._position = "", stamp_at(file), 0
+        self._lines: list[bytes] = []  # of the journal, which are not written yet
         self._former: list[tuple[Path, BinaryIO]] = []  # journals of before it became a branch
         self._left_at = ""  # the revision at which it became a branch
         self.size = 0
@@ -269,6 +271,7 @@ class KeptFile(LockedSession):
 
     def replace(self, data: bytes) -> None:
         """Write the file, unless another program has written it: then a branch. Raises OSError."""
+        self.flush()
         if self._is_foreign():
             self._become_branch()
             data = as_text(as_branch(parse(data), self.id, self.origin, self._left_at))
@@ -294,21 +297,17 @@ class KeptFile(LockedSession):
         self.flush()
 
     def add(self, event: Event) -> None:
-        """Add an event to what `flush` writes to the journal. Sets `failed`."""
-        line = dumps(event).encode("utf-8", "replace") + b"\n"
-        with self._failing():
-            self._journal.write(line)
-            self._position += len(line)
+        """Add an event to what `flush` writes to the journal."""
+        line = as_line(event).encode("utf-8", "replace") + b"\n"
+        self._lines.append(line)
+        self._position += len(line)
 
     def flush(self) -> None:
-        """Write the events that were added. Sets `failed`."""
-        with self._failing():
-            self._journal.flush()
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
+        """Write the events that were added, at once. Sets `failed`."""
+        lines, self._lines = b"".join(self._lines), []
         try:
-            yield
+            self._journal.write(lines)
+            self._journal.flush()
         except OSError as error:
             self.failed = error.strerror or str(error)
 
@@ -341,10 +340,10 @@ class KeptFile(LockedSession):
 
     def close(self) -> None:
         """Release the lock. The journal stays while it has events that the file lacks."""
-        for journal in (
-            *(lock for _, lock in self._former),
-            *[self._journal] * bool(self._position),
-        ):
+        if self._lines:
+            self.flush()
+        journals = [lock for _, lock in self._former] + [self._journal] * bool(self._position)
+        for journal in journals:
             with suppress(OSError):  # what cannot be written was not told
                 journal.close()
         super().close()

@@ -55,6 +55,14 @@ class Case(unittest.TestCase):
 
 
 class Journals(Case):
+    def test_an_end_writes_what_was_added(self) -> None:
+        with self.folder.lock("s") as kept:
+            kept.save(session("one"))
+            kept.add(events.text_start("m", 1))
+            kept.add(events.text_delta("m", "two"))
+            self.assertEqual(self.words(), "one")
+        self.assertEqual(self.words(), "one two")
+
     def test_every_event_is_there_wherever_the_journal_is_cut(self) -> None:
         kept, document = self.folder.open("s"), session("one")
         self.addCleanup(kept.close)

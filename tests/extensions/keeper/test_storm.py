@@ -228,10 +228,11 @@ class Storm(Story):
         deltas = {f" {word}": word for word in words}
 
         class Told(Feed):
-            def push(self, event: Any, place: Any = None, event_id: str = "") -> None:
-                super().push(event, place, event_id)
-                if word := deltas.get(event.get("delta", "")):
-                    tell(word)
+            def push(self, *pushed: Any, event_id: str = "") -> None:
+                super().push(*pushed, event_id=event_id)
+                for event in pushed:
+                    if word := deltas.get(event.get("delta", "")):
+                        tell(word)
 
         async def main() -> None:
             told = Told()

@@ -1,0 +1,46 @@
+"""What is kept for those who follow a kept session and come back."""
+
+from __future__ import annotations
+
+import unittest
+
+from server.extensions.keeper.feed import MOST_EVENTS, MOST_PLACES, Feed
+from server.session.events import text_delta
+
+
+def texts(feed: Feed, number: int) -> list[str] | None:
+    entries = feed.after(number)
+    return None if entries is None else [each.text for each in entries]
+
+
+class Window(unittest.TestCase):
+    def test_nothing_is_kept_until_somebody_follows(self) -> None:
+        feed = Feed()
+        feed.push(text_delta("m", "one"), text_delta("m", "two"))
+        feed.mark(("digest", 10))
+        self.assertEqual((feed.number, feed.number_at(("digest", 10))), (2, 2))
+        self.assertIsNone(feed.after(0))
+        self.assertEqual(texts(feed, 2), [])
+        feed.followed = True
+        feed.push(text_delta("m", "three"))
+        found = texts(feed, 2)
+        assert found
+        self.assertIn("three", found[0])
+        self.assertIsNone(feed.after(1))
+        self.assertEqual(feed.number_of(feed.id_of(3)), 3)
+
+    def test_bounds(self) -> None:
+        feed = Feed()
+        feed.followed = True
+        for number in range(MOST_EVENTS + 1):
+            feed.push(text_delta("m", str(number)))
+            feed.mark(("digest", number))
+        self.assertIsNone(feed.after(0))
+        self.assertEqual(len(texts(feed, 1) or []), MOST_EVENTS)
+        self.assertIsNone(feed.number_of(feed.id_of(1)))
+        self.assertIsNone(feed.number_at(("digest", MOST_EVENTS - MOST_PLACES)))
+        self.assertEqual(feed.number_at(("digest", MOST_EVENTS)), MOST_EVENTS + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
