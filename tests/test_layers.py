@@ -17,15 +17,18 @@ from pathlib import Path
 from . import house
 from .tooling.source import (
     CLIENT,
+    SERVER,
     Listed,
     broad,
     client_files,
     cycle,
     foreign_imports,
+    forget,
     functions,
     imports,
     modules,
     nodes,
+    parsed,
     path_of,
     place_reads,
     program_starts,
@@ -72,9 +75,8 @@ LAYERS = (
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
 # Above all of them: each folder of extensions/, with those that it requires.
 EXTENSIONS = {
-    f"extensions.{name.split('.')[2]}": required(tree)
-    for name, tree in modules().items()
-    if re.fullmatch(r"server\.extensions\.\w+\.extension", name)
+    f"extensions.{path.parent.name}": required(parsed(path))
+    for path in sorted(SERVER.glob("extensions/*/extension.py"))
 }
 # What a declaration is made of: it is imported before the port is open.
 DECLARED_WITH = {"server.extensions.declaration", "server.lib.json_schema.field_types"}
@@ -134,6 +136,10 @@ MACHINE = re.compile(
     r"/wor[k]/(main|shared|\.)|\.\./share[d]/|/roo[t]/|/tmp/brie[f]|py[p]i\.org|registry\.np[m]js"
     r"|deb\.debia[n]\.org"
 )
+
+
+def tearDownModule() -> None:
+    forget()
 
 
 class Server(unittest.TestCase):

@@ -29,15 +29,29 @@ PLACE_READERS = re.compile(r"os\.getcwdb?|(\w+\.)?Path\.cwd")
 # -- Python ---------------------------------------------------------------------------------------
 
 
-@cache
-def modules() -> dict[str, ast.Module]:
-    """`{dotted name: syntax tree}` of the server; a package is called by its own name."""
+def paths() -> dict[str, Path]:
+    """`{dotted name: file}` of the server; a package is called by its own name."""
     found = {}
     for path in sorted(SERVER.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(), filename=str(path))
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """`{dotted name: syntax tree}` of the server."""
+    return {name: parsed(path) for name, path in paths().items()}
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+def forget() -> None:
+    """Free all trees: a million objects, which slow down whatever this process does later."""
+    for each in (modules, nodes, imports):
+        each.cache_clear()
 
 
 @cache
@@ -86,7 +100,7 @@ def foreign_imports() -> Iterator[tuple[str, int, str]]:
 
 def required(declaration: ast.Module) -> tuple[str, ...]:
     """The packages of the extensions that a declaration requires."""
-    for node in nodes(declaration):
+    for node in ast.walk(declaration):
         if isinstance(node, ast.keyword) and node.arg == "requires":
             return tuple(f"extensions.{name}" for name in ast.literal_eval(node.value))
     return ()

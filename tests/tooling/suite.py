@@ -35,6 +35,7 @@ STARTS = frozenset(
     ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
 )
 ERROR_LINES, LINE_CHARACTERS = 3, 200  # of an error, in the account
+MOST_KEPT = 300_000  # objects: each look of the collector at all of them takes 0.1 s
 _started: list[str] = []
 
 
@@ -120,11 +121,13 @@ def run_module(name: str, wanted: re.Pattern[str] | None = None) -> dict[str, An
     started, before, around = time.monotonic(), cpu_s(), groups.around_s()
     of_children = cpu_s(resource.RUSAGE_CHILDREN)
     _started.clear()
-    folder = Path.cwd()
+    folder, kept = Path.cwd(), gc.get_freeze_count()
     loaded = unittest.defaultTestLoader.loadTestsFromName(name)
     chosen(loaded, wanted).run(result)
     gc.collect()
     gc.freeze()  # what modules keep is not looked through again after each
+    if (more := gc.get_freeze_count() - kept) > MOST_KEPT:
+        result.names.append(f"{name} keeps {more} objects, for as long as this process runs")
     if Path.cwd() != folder:
         result.names.append(f"{name} left the current folder for {Path.cwd()}")
         os.chdir(folder)

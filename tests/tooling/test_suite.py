@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import re
+import sys
 import unittest
 from pathlib import Path
 
@@ -135,6 +136,14 @@ class SuiteTest(unittest.TestCase):
             found = suite.run_module(name)
         self.assertEqual(found["failures"], [f"{name} left the current folder for /"])
         self.assertEqual(Path.cwd(), here)
+
+    def test_a_module_that_keeps_many_objects_has_failed(self) -> None:
+        name, most = "tests.tooling.samples.hoards", suite.MOST_KEPT
+        with contextlib.redirect_stdout(io.StringIO()):
+            (failure,) = suite.run_module(name)["failures"]
+        sys.modules.pop(name).KEPT.clear()  # its package has it, too
+        self.assertRegex(failure, rf"^{re.escape(name)} keeps \d+ objects, ")
+        self.assertGreater(int(failure.split()[2]), most)
 
 
 def load_tests(
