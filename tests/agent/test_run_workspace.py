@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import itertools
 import json
 import unittest
 from contextlib import aclosing
@@ -29,6 +30,7 @@ from ..fakes import (
     answer,
     user,
 )
+from ..tooling import turns
 
 TOOLS = {"put": "auto writes", "side": "auto safe writes slow", "look": "read reads"}
 TOOLS |= {"again": "auto again writes", "ask": "write writes", "time": "read"}
@@ -39,7 +41,7 @@ def call(name: str, **files: str | None) -> tuple[Any, ...]:
     return ("call", name, json.dumps({"files": files}))
 
 
-def turns(*answers: list[tuple[Any, ...]]) -> Any:
+def scripted(*answers: list[tuple[Any, ...]]) -> Any:
     """A script that answers the n-th request of a conversation with the n-th of `answers`."""
 
     def script(messages: list[Any]) -> list[tuple[Any, ...]]:
@@ -100,7 +102,7 @@ class Server:
 
 class Case(unittest.IsolatedAsyncioTestCase):
     def server(self, *answers: list[tuple[Any, ...]], **folders: str) -> Server:
-        return Server(turns(*answers), FakeWorkspaces(folders))
+        return Server(scripted(*answers), FakeWorkspaces(folders))
 
     def results(self, session: Any) -> list[Any]:
         return [m["result"] for m in session["messages"] if m["role"] == "tool"]
@@ -201,7 +203,7 @@ class Recorded(Case):
 
     async def test_a_folder_nobody_knows(self) -> None:
         about: Any = {"messages": [user("go")], "workspace": {"folder": "nots"}}
-        none = agent(ScriptedModel(turns()), CountingToolbox(TOOLS, {}))
+        none = agent(ScriptedModel(scripted()), CountingToolbox(TOOLS, {}))
         for host in (self.server(notes="write").agent, none):
             with self.assertRaises(Problem) as raised:
                 host.prepare(copy.deepcopy(about))
@@ -253,7 +255,7 @@ class Followed(Case):
                 server, _, second = await self.two_turns(**folders)
                 here = server.workspace(next(iter(folders), None))
                 self.assertEqual(here.files, {"a": "2", "b": "2"})
-                server.model.script = turns()
+                server.model.script = scripted()
                 after, _ = await server.post(self.back(second, 4, "else"))
                 self.assertEqual(here.files, {"a": "1"})
                 self.assertEqual(after["workspace"]["restored"]["changed_count"], 1)
@@ -266,7 +268,7 @@ class Followed(Case):
 
     async def test_before_a_call_that_goes_on_after_an_approval(self) -> None:
         server, first, second = await self.two_turns()
-        server.model.script = turns(*self.ANSWERS[:2], [call("ask", c="3")])
+        server.model.script = scripted(*self.ANSWERS[:2], [call("ask", c="3")])
         asked, _ = await server.post(self.back(second, 4, "ask"))
         self.assertEqual(asked["interrupts"][0]["reason"], "tool_call")
         await server.post({**second, "messages": [*second["messages"], user("x", "x")]})
@@ -279,7 +281,7 @@ class Followed(Case):
         server, first, second = await self.two_turns()
         for action in ("uploaded", "go_on"):
             with self.subTest(action):
-                other = Server(turns(), FakeWorkspaces(), "other")
+                other = Server(scripted(), FakeWorkspaces(), "other")
                 other.workspace().files["own"] = "1"
                 moved = {**second, "messages": [*second["messages"], user("on", "u3")]}
                 waits, _ = await other.post(moved)
@@ -323,7 +325,7 @@ class Followed(Case):
         self.assertEqual(stand_of(again), here.now())
         self.assertEqual(here.files, {"a": "mine", "b": "changed", "c": "new"})
         start = {**second, "messages": [user("other", "u3")]}
-        server.model.script = turns()
+        server.model.script = scripted()
         await server.post(start)
         self.assertEqual(here.files, here.real, "the layer is empty again")
 
@@ -340,7 +342,7 @@ class Followed(Case):
         server, _, second = await self.two_turns()
         here = server.workspace()
         here.blocked = {"ignored": "1"}
-        server.model.script = turns()
+        server.model.script = scripted()
         done, _ = await server.post(self.back(second, 4, "else"))
         self.assertEqual(done["status"], "completed")
         restored = done["workspace"]["restored"]
@@ -351,7 +353,7 @@ class Followed(Case):
 
     async def test_uploaded_is_not_believed(self) -> None:
         _, _, second = await self.two_turns()
-        other = Server(turns(), FakeWorkspaces(), "other")
+        other = Server(scripted(), FakeWorkspaces(), "other")
         waits, _ = await other.post({**second, "messages": [*second["messages"], user("on", "u3")]})
         answer(waits, "workspace_missing", {"action": "uploaded"})
         again, _ = await other.post(waits)
@@ -362,7 +364,7 @@ class Followed(Case):
             with self.subTest(action):
                 server, _, second = await self.two_turns(notes="write")
                 here = server.workspace("notes")
-                server.model.script = turns()
+                server.model.script = scripted()
                 asked, _ = await server.post(self.back(second, 4, "else"))
                 (interrupt,) = asked["interrupts"]
                 self.assertEqual(interrupt["reason"], "workspace_restore")
@@ -390,7 +392,7 @@ class Followed(Case):
 
     async def test_a_folder_elsewhere_that_does_not_differ_is_not_asked_about(self) -> None:
         _, _, second = await self.two_turns(notes="write")
-        other = Server(turns(), FakeWorkspaces({"notes": "write"}), "other")
+        other = Server(scripted(), FakeWorkspaces({"notes": "write"}), "other")
         other.workspace("notes").files |= {"a": "2", "b": "2"}
         done, _ = await other.post({**second, "messages": [*second["messages"], user("on", "u3")]})
         self.assertEqual((done["status"], done["interrupts"]), ("completed", []))
@@ -400,7 +402,7 @@ class Followed(Case):
         self,
     ) -> None:
         server, _, second = await self.two_turns(notes="write")
-        other = Server(turns(), FakeWorkspaces({"notes": "write"}), "other")
+        other = Server(scripted(), FakeWorkspaces({"notes": "write"}), "other")
         other.workspaces.objects |= server.workspaces.objects
         here = other.workspace("notes")
         here.files["a"] = "2"
@@ -423,7 +425,7 @@ class Followed(Case):
         (interrupt,) = asked["interrupts"]
         self.assertEqual((interrupt["start"], interrupt["count"]), (stand_of(first), 2))
         answer(asked, "workspace_restore", {"action": "restore"})
-        server.model.script = turns()
+        server.model.script = scripted()
         done, _ = await server.post(asked)
         self.assertEqual((done["status"], here.files), ("completed", {"a": "2", "b": "2"}))
 
@@ -450,7 +452,7 @@ class Followed(Case):
         document, _ = sanitize(strange, DEFAULTS["session"])
         if folders:
             document["workspace"]["folder"] = "notes"
-        server.model.script = turns()
+        server.model.script = scripted()
         asked, _ = await server.post(document)
         self.assertEqual(here.files, {"a": "2", "b": "2"})
         (interrupt,) = asked["interrupts"]
@@ -466,14 +468,14 @@ class Followed(Case):
         server, _, second = await self.two_turns(notes="write")
         alone = self.back(second, 4, "else")
         alone["config"]["yaa"]["unattended"] = True
-        server.model.script = turns()
+        server.model.script = scripted()
         done, _ = await server.post(alone)
         self.assertEqual(done["status"], "completed")
         self.assertEqual(server.workspace("notes").files, {"a": "2", "b": "2"})
 
     async def test_an_approval_waits_beside_the_question_about_files(self) -> None:
         server, _, second = await self.two_turns(notes="write")
-        server.model.script = turns(*self.ANSWERS[:2], [call("ask", c="3")])
+        server.model.script = scripted(*self.ANSWERS[:2], [call("ask", c="3")])
         here = server.workspace("notes")
         kept = self.back(second, 4, "ask")
         asked, _ = await server.post(kept)
@@ -497,11 +499,11 @@ class Followed(Case):
         asked, _ = await server.post(self.back(first, 4, "back"))
         answer(asked, "workspace_restore", {"action": "restore"})
         first, _ = await server.post(asked)
-        server.model.script = turns([call("put", other="1")])
+        server.model.script = scripted([call("put", other="1")])
         other: Any = {"id": "t", "messages": [user("hi")], "workspace": {"folder": "notes"}}
         await server.post(other)
         here.files["a"] = "by hand"
-        server.model.script = turns()
+        server.model.script = scripted()
         told, _ = await server.post({**first, "messages": [*first["messages"], user("on", "u9")]})
         self.assertEqual(told["status"], "completed")
         self.assertEqual(told["workspace"]["changed_outside_count"], 2)
@@ -547,14 +549,14 @@ class Followed(Case):
                 failed, found = await server.post(went_back)
                 self.assertEqual((found[-1]["type"], found[-1]["code"]), ("RUN_ERROR", expected))
                 server.workspaces.refuse = {}
-                server.model.script = turns()
+                server.model.script = scripted()
                 await server.post(went_back)
                 self.assertEqual(server.workspace().files, {"a": "1"})
 
     async def test_without_a_process_the_session_goes_on_with_a_warning(self) -> None:
         server, first, _ = await self.two_turns()
         server.workspaces.refuse = {"state": WorkspaceError("unavailable", "no process")}
-        server.model.script = turns()
+        server.model.script = scripted()
         on, _ = await server.post({**first, "messages": [*first["messages"], user("x", "u5")]})
         self.assertEqual(on["status"], "completed")
         self.assertEqual([w["code"] for w in on["run"]["warnings"]], ["workspace_unrecorded"])
@@ -700,7 +702,7 @@ class CutEverywhere(Case):
     async def drive(self, cut: int | None, how: str) -> tuple[Any, Server, int]:
         """Return the session at its end, the server that it ended at, how many events came."""
         shared = FakeWorkspaces()
-        servers = [Server(turns(*self.SCRIPT), shared, "a")]
+        servers = [Server(scripted(*self.SCRIPT), shared, "a")]
         client: Any = {"id": "s", "messages": [user("go")]}
         seen = 0
         for _ in range(12):
@@ -716,7 +718,7 @@ class CutEverywhere(Case):
                 elif how == "elsewhere":
                     there = FakeWorkspaces()
                     there.objects = shared.objects  # what the page uploads
-                    servers.append(Server(turns(*self.SCRIPT), there, "b"))
+                    servers.append(Server(scripted(*self.SCRIPT), there, "b"))
                 continue
             if client["status"] == "completed":
                 return client, servers[-1], seen
@@ -729,21 +731,21 @@ class CutEverywhere(Case):
         _, server, total = await self.drive(None, "")
         self.assertEqual(server.workspace().files, self.END)
         self.assertGreater(total, 40)
-        for how in ("cut", "killed", "elsewhere"):
-            for cut in range(1, total):
-                with self.subTest(how=how, cut=cut):
-                    session, server, _ = await self.drive(cut, how)
-                    self.assertEqual(server.workspace().files, self.END)
-                    self.assertEqual(stand_of(session), server.workspace().now())
-                    if how == "cut":  # nothing was lost, so nothing ran twice
-                        twice = {k for k, n in server.counts.items() if n > 1}
-                        self.assertEqual({name for name, _ in twice} - {"again", "look"}, set())
+        rows = itertools.product(("cut", "killed", "elsewhere"), range(1, total))
+        for how, cut in turns.share(rows, 4):
+            with self.subTest(how=how, cut=cut):
+                session, server, _ = await self.drive(cut, how)
+                self.assertEqual(server.workspace().files, self.END)
+                self.assertEqual(stand_of(session), server.workspace().now())
+                if how == "cut":  # nothing was lost, so nothing ran twice
+                    twice = {k for k, n in server.counts.items() if n > 1}
+                    self.assertEqual({name for name, _ in twice} - {"again", "look"}, set())
 
     async def test_every_prefix_restores_what_was_there(self) -> None:
         """After each result the document, cut there, brings back the files of that moment."""
         session, server, _ = await self.drive(None, "")
         here, then = server.workspace(), server.workspaces.objects
-        server.model.script = turns(*[[("text", ["ok"])]] * 9)
+        server.model.script = scripted(*[[("text", ["ok"])]] * 9)
         ends = [n for n, m in enumerate(session["messages"], 1) if m["role"] == "tool"]
         for end in [*ends, *reversed(ends)]:
             if session["messages"][end : end + 1] and session["messages"][end]["role"] == "tool":

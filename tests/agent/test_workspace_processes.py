@@ -21,7 +21,7 @@ from server.workspace.host import Workspaces
 
 from .. import proofs
 from ..fakes import DEFAULTS, Ids, ScriptedModel, answer, user
-from .test_run_workspace import turns
+from .test_run_workspace import scripted
 
 AUTO = {"tool": {name: {"auto_approve": True} for name in ("shell", "write_file", "python")}}
 
@@ -109,7 +109,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         home = self.base / name
         for folder in ("", "workspaces", "workspace_state", "objects"):
             (home / folder).mkdir(mode=0o711, exist_ok=True)
-        made = await Server(home, self.notes, mode, turns(*answers)).open()
+        made = await Server(home, self.notes, mode, scripted(*answers)).open()
         self.addAsyncCleanup(made.close)
         if made.toolbox.workspaces.info().get("recorded") is not True:
             self.skipTest("no workspace process can be had here")
@@ -142,7 +142,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         result = second["messages"][-2]["result"]
         self.assertEqual(result["changed_count"], 4)
         self.assertIn("[changed: d/run, link (deleted)]", second["messages"][-2]["content"])
-        server.model.script = turns()
+        server.model.script = scripted()
         back = await server.post({**second, "messages": [*first["messages"], user("x", "u3")]})
         self.assertEqual(back["status"], "completed")
         self.assertEqual(contents(here), self.middle)
@@ -179,7 +179,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         (self.notes / "mine").write_text("by hand")
         about = {"workspace": {"folder": "notes"}}
         first, second = await self.two_turns(server, **about)
-        server.model.script = turns()
+        server.model.script = scripted()
         asked = await server.post({**second, "messages": [*first["messages"], user("x", "u3")]})
         self.assertEqual(asked["interrupts"][0]["count"], 4)
         answer(asked, "workspace_restore", {"action": "restore"})
@@ -199,7 +199,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
         first, second = await self.two_turns(server, **about)
         self.assertEqual(contents(self.notes), {"mine": ("by hand", 0o644)})
         (self.notes / "more").write_text("by hand")
-        server.model.script = turns()
+        server.model.script = scripted()
         on = await server.post({**second, "messages": [*second["messages"], user("x", "u3")]})
         self.assertEqual([f["path"] for f in on["workspace"]["changed_outside"]], ["more"])
         self.assertEqual(

@@ -21,6 +21,7 @@ SECOND_ENGINE = "TESTS_SECOND_ENGINE"
 WALKS = "walks in Firefox"
 SILENCE_S = 1_800
 SHARED = (  # the suite plays a share of them (turns.py)
+    "tests.agent.test_run_workspace",
     "tests.browser.test_main_flow",
     "tests.browser.test_preview_leaks",
     "tests.chaos.test_cut",
