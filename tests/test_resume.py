@@ -30,6 +30,7 @@ from .fakes import (
     answer,
     user,
 )
+from .tooling import turns
 
 ASKED: Session = {"id": "s", "messages": [user("go")]}
 
@@ -118,22 +119,22 @@ class Lost(Case):
         """A client that slept: it has a part, the server did more, and nothing is done twice."""
         self.rounds = ["bump"] * 3
         total = len(await self.read(self.host().prepare(copy.deepcopy(ASKED))))
-        for cut in range(total):
-            for ahead in (cut, cut + 7, total):
-                self.setUp()
-                self.rounds = ["bump"] * 3
-                with self.subTest(cut=cut, ahead=ahead):
-                    found = await self.read(self.host().prepare(copy.deepcopy(ASKED)), ahead or 1)
-                    client = self.folded(ASKED, found[:cut])
-                    run = self.host().prepare(copy.deepcopy(client))
-                    events = await self.read(run)
-                    self.assertEqual(len(self.ran), len(set(self.ran)), self.ran)
-                    if not run.session["interrupts"]:  # else it was cut at a call that had begun
-                        self.assertEqual(self.ran, ["bump 0", "bump 1", "bump 2"])
-                    mirror = self.folded(client, events)
-                    self.assertEqual(mirror, run.session, "the client's copy and the server's")
-                    last = events[-1]["metadata"]["yaa"]
-                    self.assertEqual(digest(mirror, last["since"]), last["digest"])
+        rows = [(cut, ahead) for cut in range(total) for ahead in (cut, cut + 7, total)]
+        for cut, ahead in turns.share(rows, 4):
+            self.setUp()
+            self.rounds = ["bump"] * 3
+            with self.subTest(cut=cut, ahead=ahead):
+                found = await self.read(self.host().prepare(copy.deepcopy(ASKED)), ahead or 1)
+                client = self.folded(ASKED, found[:cut])
+                run = self.host().prepare(copy.deepcopy(client))
+                events = await self.read(run)
+                self.assertEqual(len(self.ran), len(set(self.ran)), self.ran)
+                if not run.session["interrupts"]:  # else it was cut at a call that had begun
+                    self.assertEqual(self.ran, ["bump 0", "bump 1", "bump 2"])
+                mirror = self.folded(client, events)
+                self.assertEqual(mirror, run.session, "the client's copy and the server's")
+                last = events[-1]["metadata"]["yaa"]
+                self.assertEqual(digest(mirror, last["since"]), last["digest"])
 
     async def test_a_json_answer_that_was_lost(self) -> None:
         for last in (1, 5, 9, 30, None):

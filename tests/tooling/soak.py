@@ -21,6 +21,7 @@ SECOND_ENGINE = "TESTS_SECOND_ENGINE"
 WALKS = "walks in Firefox"
 SILENCE_S = 1_800
 SHARED = (  # the suite plays a share of them (turns.py)
+    "tests.agent.test_loop",
     "tests.agent.test_run_workspace",
     "tests.browser.test_main_flow",
     "tests.browser.test_preview_leaks",
@@ -69,6 +70,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.test_costs",
     "tests.test_growth",
     "tests.test_main",
+    "tests.test_resume",
     "tests.test_start_folder",
     "tests.tooling.test_interrupted",
     "tests.tools.builtin.test_edits",
