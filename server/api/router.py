@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -287,12 +286,7 @@ class ErrorBoundary:
     async def __aenter__(self) -> None:
         return None
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         call = self._call
         if not isinstance(error, Exception) or isinstance(error, ConnectionError) or call.status:
             return False  # the client is gone, or an answer has begun

@@ -18,7 +18,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 from typing import Any
 
 from .file_trust import distrust_reason
@@ -39,12 +39,7 @@ class ErrorCapture:
     def __enter__(self) -> ErrorCapture:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, Exception | SystemExit):
             self.error = error
             return True

@@ -15,7 +15,6 @@ from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, 
 from contextlib import aclosing, suppress
 from copy import deepcopy
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from ...api.auth import keys_of
@@ -280,12 +279,7 @@ class BaseAgent:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -408,12 +402,7 @@ class BaseServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _parse_request(self, data: str) -> tuple[Json, str]:

@@ -12,7 +12,6 @@ import contextlib
 import sys
 import threading
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Self, TextIO
 
 from ...config import Config, ConfigError
@@ -151,12 +150,7 @@ class Callbacks:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop listening once the pages that are due were sent."""
         if self._listener is not None:
             self._listener.close()

@@ -19,7 +19,6 @@ from contextlib import aclosing, suppress
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import TracebackType
 from urllib.parse import quote, unquote, urlsplit
 
 from .connection_pool import (
@@ -366,12 +365,7 @@ class Response:
     async def __aenter__(self) -> Response:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 
