@@ -19,7 +19,7 @@ from .. import later
 from ..api.router import Router
 from ..config import Config, ConfigError
 from ..json_types import Json
-from ..lib.runtime.event_loop import repeat
+from ..lib.runtime.event_loop import cancel_all, repeat
 from ..settings.config_file import ConfigFile
 from ..telemetry import log
 
@@ -206,9 +206,7 @@ class LiveConfig:
 
     async def close(self) -> None:
         """Close every App."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_all(self._tasks)
         for generation in self._all():
             await generation.app.close()
 

@@ -36,7 +36,7 @@ from ..lib.http.exchange import Exchange
 from ..lib.http.listener import BaseServer, Certificate, ServerLimits, reason
 from ..lib.http.parser import RequestHead
 from ..lib.runtime.accounts import Accounts
-from ..lib.runtime.event_loop import run
+from ..lib.runtime.event_loop import cancel_all, run
 from ..lib.runtime.memory import set_up_heap
 from ..telemetry import log
 from .live_config import Generation, LiveConfig, Source
@@ -364,9 +364,7 @@ class ServerProcess:
                 self._tell_ready(time.monotonic() - began)
                 watching.append(asyncio.create_task(self._live.watch()))
                 await stop.wait()
-            for task in watching:
-                task.cancel()
-            await asyncio.gather(*watching, return_exceptions=True)
+            await cancel_all(watching)
             _log.info("stopping")
             self._live.stop()
             grace_s = limits["disconnect_grace_s"] if opened else 0  # then requests only wait
@@ -474,9 +472,7 @@ async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, obj
     """Wait for the first to end and cancel the other. Return whether `this` ended by itself."""
     tasks = [asyncio.create_task(each) for each in (this, other)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
+    await cancel_all(tasks)
     if tasks[0].cancelled():
         return False
     tasks[0].result()

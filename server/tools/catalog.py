@@ -22,6 +22,7 @@ from ..agents.registry import AgentFolders
 from ..lib.http.client import Client
 from ..lib.json_schema.compile import member
 from ..lib.json_schema.validate import Mismatch, SchemaError, Schemas, Validator
+from ..lib.runtime.event_loop import cancel_all
 from ..lib.sandbox.environments import Environment
 from ..lib.sandbox.package import Package
 from ..lib.strict_json import JSONError, loads
@@ -367,11 +368,8 @@ class Catalog:
 
     async def close(self) -> None:
         """Cancel pending refreshes of sources and packages."""
-        tasks = [*self._looking.values()]
-        tasks += [source.running for source in self._source_files if source.running is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        running = [source.running for source in self._source_files if source.running is not None]
+        await cancel_all([*self._looking.values(), *running])
 
     async def add_package(self, name: str, about: dict[str, Any], home: Path) -> None:
         """Add the tools of an entry of `server.tool_modules`; errors go to `problems`."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..json_types import Event
+from ..lib.runtime.event_loop import cancel_all
 from ..lib.strict_json import dumps
 from ..session import events
 from ..session.limits import LimitCeilings
@@ -250,10 +251,7 @@ class Executions:
 
     async def close(self) -> None:
         """Cancel all calls that began here and wait for their end."""
-        tasks = [execution.task for execution in self._own]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all([execution.task for execution in self._own])
 
     async def _run(self, execution: Execution, work: Work) -> None:
         results: list[Event] = []

@@ -235,12 +235,12 @@ class StreamTranslator:
         return [_piece("ACTION_END", end), _piece("OBSERVATION", event["content"])]
 
     def _end(self, event: Event, session: Session) -> list[Json]:
-        return [self._interrupt_event(item, session) for item in session["interrupts"]]
+        return [self._interrupt_event(item) for item in session["interrupts"]]
 
     def _error(self, event: Event, session: Session) -> list[Json]:
         return [error(event["message"])]
 
-    def _interrupt_event(self, item: Interrupt, session: Session) -> Json:
+    def _interrupt_event(self, item: Interrupt) -> Json:
         """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ...json_types import Json
+from ...lib.runtime.event_loop import cancel_all
 from ...lib.runtime.offload import collector_paused
 from ...lib.strict_json import as_list, as_object, count_values, depth_exceeds
 from ...telemetry import tracing
@@ -471,9 +472,7 @@ class Peer:
                     await asyncio.wait(tasks)
             return asking.done() and asking.result() is True
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel_all(tasks)
 
     async def _shake_hands(self) -> bool:
         self.link.modern, self.link.version = False, ""

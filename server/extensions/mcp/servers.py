@@ -24,6 +24,7 @@ from typing import Any
 from ...json_types import Json
 from ...lib.http.client import Client
 from ...lib.json_schema.validate import check_schema
+from ...lib.runtime.event_loop import cancel_all
 from ...lib.runtime.secret_filter import remove_texts
 from ...lib.runtime.start_folder import NEUTRAL
 from ...lib.sandbox.process import limit_error
@@ -454,10 +455,7 @@ class McpServers:
     async def close(self) -> None:
         """End every process and connection."""
         self._held.close()
-        listings = [server.listing for server in self._servers.values() if server.listing]
-        for listing in listings:
-            listing.cancel()
-        await asyncio.gather(*listings, return_exceptions=True)
+        await cancel_all([each.listing for each in self._servers.values() if each.listing])
         await asyncio.gather(*(peer.close() for peer in self._peers.values()))
 
     # -- their tools ------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -147,6 +147,13 @@ async def repeat(every_s: float, what: str, work: Callable[[], Awaitable[object]
         except (OSError, MemoryError, RuntimeError):  # no thread is a RuntimeError
             _log.exception("%s failed, and is tried again in %g s", what, every_s)
         await asyncio.sleep(every_s)
+
+
+async def cancel_all(tasks: Collection[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until all have ended, however they do."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

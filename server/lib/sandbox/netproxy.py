@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..http.client import is_public, resolve
+from ..runtime.event_loop import cancel_all
 from .network_policy import NetworkPolicy
 from .policy import PROXY_PORT
 
@@ -193,9 +194,7 @@ async def both_ways(one: Ends, other: Ends) -> None:
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all(tasks)
 
 
 async def pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

@@ -326,7 +326,7 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 def serve(control: int, policy: SandboxPolicy, filter: bytes, zygote: int) -> NoReturn:
     """Prepare, wait for a call, run it, exit. `zygote`: in tier A its pidfd."""
     try:
-        isolate(control, policy, zygote)
+        isolate(policy, zygote)
         tool, door = fork_tool(control, policy, filter)
         report_ready(control, policy)
         warm_up()
@@ -383,7 +383,7 @@ def limited_folders(request: dict[str, Any]) -> list[supervisor.Disk]:
 # -- before there is a call -----------------------------------------------------------------------
 
 
-def isolate(control: int, policy: SandboxPolicy, zygote: int) -> None:
+def isolate(policy: SandboxPolicy, zygote: int) -> None:
     """Make the namespaces and the new root in tier A. Returns in the supervisor only.
 
     The process that makes them is not in the namespace of pids: it forks pid 1 and ends, which

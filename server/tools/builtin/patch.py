@@ -222,7 +222,7 @@ def apply_hunks(
     notes = [f"{each.title}: {REPAIRS[each.level]}" for each in placed if each.level in REPAIRS]
     if order != sorted(order):
         notes.append("the hunks were not in the order of the file")
-    made, ended = _join(lines, ended, [(placed[n], starts[n]) for n in order], path)
+    made, ended = _join(lines, ended, [(placed[n], starts[n]) for n in order])
     after = "\n".join(made) + ("\n" if made and ended else "")
     return mark + (after.replace("\n", "\r\n") if crlf else after), notes
 
@@ -361,7 +361,7 @@ def _refuse_overlap(placed: list[_Placed], starts: list[int]) -> None:
 
 
 def _join(
-    lines: list[str], ended: bool, placed: list[tuple[_Placed, int]], path: str
+    lines: list[str], ended: bool, placed: list[tuple[_Placed, int]]
 ) -> tuple[list[str], bool]:
     """Return (the lines with the hunks applied, whether the last one ends in a line feed)."""
     made: list[str] = []
