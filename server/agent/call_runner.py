@@ -23,7 +23,7 @@ from ..json_types import (
 )
 from ..session import events
 from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, SendToClient
-from ..session.events import drop, put, state_delta
+from ..session.events import add_warnings, drop, put, state_delta
 from ..session.schema import is_id
 from ..tools import client_tools, policy
 from ..tools.running_calls import Batch, Executions, Key, SessionKey
@@ -299,8 +299,7 @@ class CallRunner:
             " connection is lost now, go on at this server: another one may run it again.",
             "call_id": job.call["id"],
         }
-        warnings = [*self._session["run"].get("warnings", ()), warning]
-        return state_delta(put("run", "warnings", value=warnings))
+        return state_delta(add_warnings(self._session, warning))
 
     def _announcement(self, job: Execute) -> Event:
         """Return the `tool.exec` of a call: stores its ledger entry, removes its interrupts."""

@@ -17,7 +17,7 @@ from ..errors import Problem, translate_problems
 from ..json_types import Change, Event, Json, RunWarning, Session, ToolCall, ToolResult
 from ..lib.json_schema.field_types import Misfit
 from ..session.call_actions import Execute, Toolbox
-from ..session.events import drop, put, run_error, state_delta
+from ..session.events import add_warnings, drop, put, run_error, state_delta
 from ..session.workspace_error import WorkspaceError
 from ..session.workspace_stand import stand_of
 from ..telemetry import log
@@ -225,8 +225,7 @@ class RunWorkspace:
             "message": f"The files of this session may not be as it says, and changes are not"
             f" recorded: {why}",
         }
-        warnings = [*self._session["run"].get("warnings", ()), warning]
-        return state_delta(put("run", "warnings", value=warnings))
+        return state_delta(add_warnings(self._session, warning))
 
     # -- after a call -----------------------------------------------------------------------------
 

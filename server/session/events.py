@@ -8,7 +8,7 @@ official client refuses null.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..json_types import (
@@ -187,6 +187,12 @@ def put(*path: str, value: Any) -> Change:
 def drop(*path: str) -> Change:
     """Return an RFC 6902 `remove`."""
     return {"op": "remove", "path": pointer("yaa", *path)}
+
+
+def add_warnings(session: Session, *warnings: Mapping[str, Any]) -> Change:
+    """Return the change that adds warnings to those of the run."""
+    before = session["run"].get("warnings", ())
+    return put("run", "warnings", value=[*before, *warnings])
 
 
 def messages_filled(operations: Patch) -> Event:

@@ -13,7 +13,7 @@ from typing import Any
 from ..json_types import Change, Json, RunWarning, Session, UsedSkill
 from ..lib.strict_json import dumps
 from .agent_definition import policy_word
-from .events import drop, put
+from .events import add_warnings, drop, put
 from .guidance import listing, skills_of
 
 TOOL = "skill"  # the tool that loads one
@@ -170,6 +170,5 @@ def leave_out(session: Session, tools: Callable[[], Collection[str]]) -> list[Ch
             " are left out of the prompt."
         )
         warning: RunWarning = {"code": NOT_HERE, "message": text}
-        before = session["run"].get("warnings", ())
-        changes.append(put("run", "warnings", value=[*before, warning]))
+        changes.append(add_warnings(session, warning))
     return changes

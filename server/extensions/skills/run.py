@@ -12,7 +12,7 @@ from typing import Any
 from ...context.budget import estimate
 from ...json_types import Change, Event, Json, RunWarning, Session, UsedSkill
 from ...lib.agent_skills.folder import SkillError
-from ...session.events import drop, put, state_delta
+from ...session.events import add_warnings, drop, put, state_delta
 from ...session.guidance import skills_of
 from ...session.skills import list_offered, may_load, switched_off, used_skills
 from .library import FoundSkill, SkillLibrary
@@ -57,8 +57,7 @@ async def skill_events(
         if now.get("here") in ("changed", "missing"):
             warnings.append(_warning(name, now["here"]))
     if warnings:
-        before = session["run"].get("warnings", ())
-        changes.append(put("run", "warnings", value=[*before, *warnings]))
+        changes.append(add_warnings(session, *warnings))
     if changes:
         yield state_delta(*changes)
 
