@@ -20,6 +20,7 @@ from ..json_types import Json, Message, ToolCall
 from ..lib.json_schema.compile import inline
 from ..lib.strict_json import Constant, ConstantList, as_object, as_text, objects_in, quote, text_of
 from ..session import media
+from ..session.client_tools import NAME
 from ..session.media import plain_text
 from ..session.quoted_texts import SentTexts
 from . import Options, provider_search
@@ -37,7 +38,6 @@ RESERVED = frozenset(
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 MANY = 64  # messages from which on it pays to write them at once
-_SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 LONGEST_ID = 40  # characters of a call's id at OpenAI; vLLM and others make longer ones
 SYSTEM_NOTE = "<system>\n{}\n</system>"
@@ -51,7 +51,7 @@ class ToolNameMap:
 
     def safe(self, name: str) -> str:
         """Return the name in at most 64 ASCII letters, digits, `_` and `-`, always the same one."""
-        if _SAFE_NAME.fullmatch(name):
+        if NAME.fullmatch(name):
             return name
         plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:55]
         safe = f"{plain}_{zlib.crc32(name.encode()):08x}"

@@ -191,8 +191,7 @@ def drop(*path: str) -> Change:
 
 def add_warnings(session: Session, *warnings: Mapping[str, Any]) -> Change:
     """Return the change that adds warnings to those of the run."""
-    before = session["run"].get("warnings", ())
-    return put("run", "warnings", value=[*before, *warnings])
+    return put("run", "warnings", value=[*session["run"].get("warnings", ()), *warnings])
 
 
 def messages_filled(operations: Patch) -> Event:

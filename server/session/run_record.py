@@ -27,7 +27,6 @@ from ..lib.strict_json import canonical, pointer
 from . import events, snapshot
 from .events import messages_filled, put, state_delta
 from .fold import Folder
-from .schema import role_of
 
 COUNTERS = "step tokens cost_micro wall_ms forgiven extended summary".split()  # of `run`
 STATE = ("context", "output", "plan", "title", "usage")  # keys besides messages, calls and `run`
@@ -130,8 +129,8 @@ def base_of(messages: list[Message], users: int, end: int | None = None) -> str:
     rows: list[Any] = []
     for index in range(_after_user(messages, end) - 1, -1, -1):
         message = messages[index]
-        if role_of(message) not in ("tool", "error") and not message.get("open"):
-            rows.append([role_of(message), message.get("content"), _calls(message)])
+        if message["role"] not in ("tool", "error") and not message.get("open"):
+            rows.append(_comparable(message))
             if len(rows) == WINDOW:
                 break
     text = canonical([users, rows])
@@ -153,7 +152,7 @@ def new_values(session: Session, known: set[str]) -> Json:
     calls: dict[str, LedgerEntry] = {}
     messages = session["messages"]
     for message in messages[_after_user(messages) :]:
-        if message.get("open") or role_of(message) == "error":
+        if message.get("open") or message["role"] == "error":
             continue
         calls |= {each: ledger[each] for each in _call_ids(message) if each in ledger}
         if message["id"] not in known:
@@ -180,9 +179,9 @@ def missing_messages(
     """
     messages = document.get("messages") or []
     closed = (m for m in messages[_after_user(messages) :] if not m.get("open"))
-    sent = [m for m in closed if role_of(m) != "error"]
-    answers = [_comparable(m) for m in sent if role_of(m) != "tool"]
-    results = {m["tool_call_id"]: m.get("content") for m in sent if role_of(m) == "tool"}
+    sent = [m for m in closed if m["role"] != "error"]
+    answers = [_comparable(m) for m in sent if m["role"] != "tool"]
+    results = {m["tool_call_id"]: m.get("content") for m in sent if m["role"] == "tool"}
     known = [m for m in record.messages if m["role"] != "tool"]
     recorded = {m["tool_call_id"]: m.get("content") for m in record.messages if m["role"] == "tool"}
     if not known or (not answers and record.again != document.get(AGAIN, "")):
@@ -284,7 +283,7 @@ def ends_before(messages: list[Message]) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
     behind = users = 0
     for message in reversed(messages):
-        if (role := role_of(message)) not in ("user", "error"):
+        if (role := message["role"]) not in ("user", "error"):
             places.append((behind, users))
             break
         if role == "user":
@@ -355,7 +354,7 @@ def _proposed_entry(messages: Iterable[Message], call_id: str) -> LedgerEntry:
 def _after_user(messages: list[Message], end: int | None = None) -> int:
     """Return the index behind the user's last message before `end`, 0 if there is none."""
     for index in range(len(messages) if end is None else end, 0, -1):
-        if role_of(messages[index - 1]) == "user":
+        if messages[index - 1]["role"] == "user":
             return index
     return 0
 
@@ -369,7 +368,7 @@ def _call_ids(message: Message) -> list[str]:
 
 
 def _comparable(message: Message) -> Any:
-    return [role_of(message), message.get("content"), _calls(message)]
+    return [message["role"], message.get("content"), _calls(message)]
 
 
 def _index(messages: list[Message], message_id: str) -> int | None:

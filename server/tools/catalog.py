@@ -12,7 +12,6 @@ import asyncio
 import copy
 import functools
 import os
-import re
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from ..lib.runtime.event_loop import cancel_all
 from ..lib.sandbox.environments import Environment
 from ..lib.sandbox.package import Package
 from ..lib.strict_json import JSONError, loads
+from ..session.client_tools import NAME
 from ..session.json_patch import parse_pointer
 from ..telemetry import log
 from . import builtin
@@ -50,7 +50,6 @@ from .tool_files import (
 )
 from .tool_source import ToolSource
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # accepted by every provider; OpenAI's rule
 FILES = "tools/"  # the task that looks at files; no name of a package
 EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
