@@ -220,7 +220,7 @@ class BaseAgent:
         default = self.defaults["config"]["llm_api"]["provider"]
         provider = agent_definition.provider(agent, wanted, default)
         model = self.models.resolve(provider, owner)
-        run = Run(self, session, model, accepted.opening, key, owner, size, accepted.base)
+        run = Run(self, accepted, model, key, owner, size)
         run.spends = not provider.get("api_key")
         self._register(run)
         run.resumed = resumed
@@ -348,17 +348,16 @@ class Run:
     def __init__(
         self,
         agent: BaseAgent,
-        session: Session,
+        accepted: AcceptedSession,
         model: Model,
-        opening: list[Event],
-        key: str = "",
-        owner: str = "",
-        size: int = 0,
-        base: KeptSession | None = None,
+        key: str,
+        owner: str,
+        size: int,
     ) -> None:
+        session, opening = accepted.session, accepted.opening
         self.id: str = opening[0]["runId"]
         self.session = session
-        self.base = base or KeptSession(owner, opening[0]["threadId"], [], {})
+        self.base = accepted.base or KeptSession(owner, opening[0]["threadId"], [], {})
         self.first_message = len(session.get("messages") or [])
         self.session_key: SessionKey = (owner, opening[0]["threadId"])
         self.agent, self._model, self._opening = agent, model, opening
