@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import math
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agent.run_parts import MakePart
 from server.agent.run_records import RunRecords, StopSignals
+from server.agents.registry import AgentRegistry
 from server.config import Config, defaults
 from server.errors import Problem
 from server.json_types import Event, Session, ToolResult
@@ -22,8 +23,10 @@ from server.models import BaseAPI, Options
 from server.session import events
 from server.session.call_actions import Verdict
 from server.session.json_patch import copy_json
+from server.session.limits import LimitCeilings
 from server.telemetry.tracing import Sink
-from server.tools.execution_claims import Scope
+from server.tools.execution_claims import Locks, Scope
+from server.tools.session_files import SessionFiles
 from server.workspace.errors import WorkspaceError
 
 Script = Callable[[list[dict[str, Any]]], list[Event]]
@@ -454,21 +457,26 @@ def agent(
     signals: StopSignals | None = None,
     workspaces: FakeWorkspaces | None = None,
     home: Path = USUAL.home,
-    parts: Iterable[MakePart] = (),
+    parts: Sequence[MakePart] = (),
 ) -> BaseAgent:
     """An agent on a host of its own."""
+    changed = limits or log or home != USUAL.home
+    config = config_with(limits, log, home) if changed else USUAL
     return BaseAgent(
-        config_with(limits, log, home) if limits or log or home != USUAL.home else USUAL,
+        config,
         model,  # type: ignore[arg-type]
         toolbox,  # type: ignore[arg-type]
         claims or MemoryClaims(),  # type: ignore[arg-type]
+        agents=AgentRegistry(limits=config.session["config"]["limits"]),
+        ceilings=LimitCeilings(config.server["limits"], {}),
+        workspaces=workspaces or SessionFiles(config.home),
+        locks=Locks(),
         ids=ids or Ids(),
         clock=(time := clock or ManualClock()),
         stopwatch=time,
         sink=sink,
-        records=records,
-        signals=signals,
-        workspaces=workspaces,
+        records=records or RunRecords(),
+        signals=signals or StopSignals(),
         parts=parts,
     )
 

@@ -15,10 +15,10 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -53,7 +53,7 @@ from ..telemetry import log, tracing
 from ..telemetry.monthly_usage import MonthlyUsage
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
-from ..tools.session_files import SessionFiles, Workspaces
+from ..tools.session_files import Workspaces
 from ..tools.toolbox import Toolbox
 from .call_runner import CallRunner, ClaimError
 from .decide import CallModel, Compact, Fail, NameSession, RunTools, Step, Stop, next_step
@@ -114,59 +114,48 @@ class AcceptedSession:
     base: KeptSession | None = None
 
 
+@dataclass(eq=False)
 class BaseAgent:
     """Everything a run needs, shared by all runs of a process.
 
     Holds no session: all state between runs may be lost. `former`: the agent of an earlier
-    configuration of this process; its runs and calls are known here too.
+    configuration of this process; its runs, calls and stop requests are known here too.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        models: Models,
-        toolbox: Toolbox,
-        claims: Claims,
-        *,
-        agents: AgentRegistry | None = None,
-        ceilings: LimitCeilings | None = None,
-        locks: Locks | None = None,
-        clock: Callable[[], int] = now_ms,
-        ids: Callable[[str], str] = new_id,
-        sink: tracing.Sink | None = None,
-        hooks: Hooks | None = None,
-        records: RunRecords | None = None,
-        signals: StopSignals | None = None,
-        stopwatch: Callable[[], int] | None = None,
-        workspaces: Workspaces | None = None,
-        usage: MonthlyUsage | None = None,
-        former: BaseAgent | None = None,
-        parts: Iterable[MakePart] = (),
+    config: InitVar[Config]
+    models: Models
+    toolbox: Toolbox
+    claims: InitVar[Claims]
+    _: KW_ONLY
+    agents: AgentRegistry
+    ceilings: LimitCeilings
+    workspaces: Workspaces
+    locks: InitVar[Locks]
+    clock: Callable[[], int] = now_ms
+    ids: Callable[[str], str] = new_id
+    stopwatch: Callable[[], int] = monotonic_ms
+    sink: tracing.Sink | None = None
+    hooks: Hooks = field(default_factory=Hooks)
+    records: RunRecords = field(default_factory=RunRecords)
+    signals: StopSignals = field(default_factory=StopSignals)
+    usage: MonthlyUsage = field(default_factory=MonthlyUsage)
+    former: InitVar[BaseAgent | None] = None
+    parts: Sequence[MakePart] = ()
+
+    def __post_init__(
+        self, config: Config, claims: Claims, locks: Locks, former: BaseAgent | None
     ) -> None:
-        self.workspaces, self.parts = workspaces or SessionFiles(config.home), tuple(parts)
-        limits = config.server["limits"]
-        self.defaults = config.session
+        server, self.defaults = config.server, config.session
         self.refuse_keys = key_refuser(config)
-        self.ceilings = ceilings or LimitCeilings(limits, {})
-        self.models, self.toolbox = models, toolbox
-        self.agents = agents or AgentRegistry(limits=config.session["config"]["limits"])
-        grace_s = limits["disconnect_grace_s"]
+        self.tells_deltas: bool = server["log"]["model_deltas"]
+        self.tells_calls: bool = server["log"]["model_calls"]
         earlier = former.executions if former else None
-        self.executions: Executions = Executions(
-            *(claims, grace_s, self.ceilings, locks or Locks(), earlier)
-        )
-        self.clock, self.ids, self.sink = clock, ids, sink
-        self.stopwatch = stopwatch or monotonic_ms
-        self.records = records or RunRecords()
-        self._signals: StopSignals = former._signals if former else signals or StopSignals()
+        grace_s = server["limits"]["disconnect_grace_s"]
+        self.executions: Executions = Executions(claims, grace_s, self.ceilings, locks, earlier)
         self._watch: asyncio.TimerHandle | None = None  # the next look for stop requests
-        self.hooks = hooks or Hooks()
-        self.tells_deltas: bool = config.server["log"]["model_deltas"]
-        self.tells_calls: bool = config.server["log"]["model_calls"]
-        self.usage = usage or MonthlyUsage()
-        self._active: WeakValueDictionary[SessionKey, Run] = (
-            former._active if former else WeakValueDictionary()
-        )
+        self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
+        if former:
+            self.signals, self._active = former.signals, former._active
 
     def prepare(self, document: Any, key: str = "", owner: str = "", resumed: str = "") -> Run:
         """Return a run of this document. Raises Problem if it is refused."""
@@ -236,7 +225,7 @@ class BaseAgent:
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        self._signals.begin(session)
+        self.signals.begin(session)
         self._active[session] = run
         run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
@@ -253,7 +242,7 @@ class BaseAgent:
             return None
         here = self._stop(session, code)
         with suppress(OSError):  # a full disk: only other processes miss the request
-            self._signals.send(session)
+            self.signals.send(session)
         for _ in range(round(STOP_S / WATCH_S)):
             if not self._has_runs(session):
                 return ran
@@ -289,7 +278,7 @@ class BaseAgent:
 
     def _obey_stop_requests(self) -> None:
         """Stop the sessions for which another process has received a stop request."""
-        for session in self._signals.new_requests({*self._active, *self.executions.sessions}):
+        for session in self.signals.new_requests({*self._active, *self.executions.sessions}):
             self._stop(session)
 
     def watch(self) -> None:

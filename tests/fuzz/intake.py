@@ -30,12 +30,15 @@ from server.lib.strict_json import JSONError, canonical
 from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
 from server.session.fold import Folder, digest
+from server.session.limits import LimitCeilings
 from server.telemetry import log
 from server.tools.agent_save import AgentSaveTool
 from server.tools.base import Emit, Invocation, Tool
+from server.tools.execution_claims import Locks
 from server.tools.fetch import FetchTool
 from server.tools.function_tools import ChildTool
 from server.tools.runner import Outcome
+from server.tools.session_files import SessionFiles
 from server.tools.toolbox import Toolbox
 
 from ..agent.test_loop import complete
@@ -139,12 +142,16 @@ def agent(chance: random.Random) -> BaseAgent:
     LOG.truncate()
     toolbox = shared_toolbox()
     model = Model(functools.partial(said, chance, tool_names()))
+    given = config()
     return BaseAgent(
-        config(),
+        given,
         model,  # type: ignore[arg-type]
         toolbox,
         MemoryClaims(),  # type: ignore[arg-type]
         agents=AGENTS,
+        ceilings=LimitCeilings(given.server["limits"], {}),
+        workspaces=SessionFiles(given.home),
+        locks=Locks(),
         ids=Ids(f"{chance.getrandbits(40):x}-"),
         clock=ManualClock(),
     )

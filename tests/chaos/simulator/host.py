@@ -18,6 +18,7 @@ from server.extensions import load_each, present, select
 from server.extensions.parts import Host as Extensions
 from server.lib.http.listener import BaseServer, ServerLimits
 from server.tools.execution_claims import Claims, Locks
+from server.tools.session_files import SessionFiles
 
 from ...fakes import DEFAULTS, CountingToolbox, ScriptedModel
 from .loop import Process
@@ -122,6 +123,7 @@ class Host:
             *(app.config, model, toolbox, app.claims),  # type: ignore[arg-type]
             agents=app.agents,
             ceilings=app.ceilings,
+            workspaces=SessionFiles(app.config.home),
             locks=SharedLocks(world.locks, self.process),
             clock=world.now_ms,
             ids=world.new_id,

@@ -20,6 +20,7 @@ from server.extensions.skills.catalog import SkillCatalog
 from server.extensions.skills.parts import SkillParts
 from server.lib.http.client import Client
 from server.session.fold import Folder
+from server.session.limits import LimitCeilings
 from server.tools.execution_claims import Claims, Locks
 from server.tools.toolbox import Toolbox
 from server.workspace.host import Workspaces
@@ -79,6 +80,7 @@ class Server:
             agents=AgentRegistry(self.config.agents_folder),
             ids=Ids(self.home.name),
             locks=Locks(self.home / "claims.lock"),
+            ceilings=LimitCeilings(limits, {}),
             workspaces=self.toolbox.workspaces,
             parts=[each.run_part for each in self.parts],
         )
