@@ -52,7 +52,7 @@ def file_of(name: str | Path) -> Path:
 
 def write_whole(file: Path, data: bytes) -> None:
     """Replace the content of a file atomically. Raises OSError."""
-    draft = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
+    draft = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}.draft")
     try:
         with draft.open("xb") as out:
             if file.exists():

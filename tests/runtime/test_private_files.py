@@ -111,6 +111,9 @@ class Write(unittest.TestCase):
             write(self.folder / name, b"")
             os.utime(self.folder / name, (now - age_s, now - age_s))
         (self.folder / "folder").mkdir()  # it cannot be unlinked, and holds up nothing
+        self.assertEqual(remove_old(self.folder, 10, now, "ld"), 0)  # of one that is meant
+        write(self.folder / "old", b"")
+        os.utime(self.folder / "old", (now - 11, now - 11))
         self.assertEqual(remove_old(self.folder, 10, now), 2)
         self.assertEqual(sorted(self.left()), ["ahead", "folder", "new"])
         self.assertEqual(remove_old(self.path, 10, now), 0)  # it is not there

@@ -133,14 +133,12 @@ class Alerts:
         with self._folder(owner).lock(session_id) as kept:
             if (session := kept.open()) is not None:
                 keys = {name: each for name, each in keeper_keys(session).items() if name != UNSENT}
-                kept.save(
-                    with_keeper_keys(session, keys | ({UNSENT: failures} if failures else {}))
-                )
+                keys |= {UNSENT: failures} if failures else {}
+                kept.save(with_keeper_keys(session, keys))
 
     async def _find(self, owner: str, session_id: str) -> Session:
         stored = await offload(LARGE, self._folder(owner).read, session_id)
-        session: Session = stored.session
-        return session
+        return stored.session
 
     async def _answer(self, target: LinkTarget, answer: Answer) -> None:
         """Store the answer to a link's question, and have the session go on. Raises Problem."""

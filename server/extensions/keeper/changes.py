@@ -91,7 +91,8 @@ class Changes:
                     raise
             late = asyncio.get_running_loop().time() > deadline
             if late or self.marks.has(*key):
-                await offload(LARGE, self.queue, key, "answers", entries)
+                if not await offload(LARGE, self.queue, key, "answers", entries):
+                    raise Problem("question_closed", "Another device has just answered this")
                 return True
             await asyncio.sleep(LOOK_S)
 
@@ -150,7 +151,7 @@ class Changes:
         """Return how many messages wait for each of these sessions until it is free."""
         counts: Counter[str] = Counter()
         with suppress(OSError):
-            for file in self._path.iterdir():
+            for file in self._path.glob("*-*-*"):
                 prefix, kind, *_ = file.name.split("-")
                 counts[f"{prefix}-"] += kind != "answers"
         return {each: counts[_prefix((owner, each))] for each in session_ids} if counts else {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ class Server:
         sent |= {"Authorization": f"Bearer {self._key}"} if self._key else {}
         data = None if body is None else dumps(body).encode("utf-8", "replace")
         peer = self._connect(self._place, timeout=ASK_S)
-        peer.request(method, f"{self._root}/keeper/sessions{path}", data, sent)
+        with suppress(BrokenPipeError):  # who refuses may close before all of it is sent
+            peer.request(method, f"{self._root}/keeper/sessions{path}", data, sent)
         response = peer.getresponse()
         if response.status >= 400:
             text = response.read(1 << 20)
@@ -100,6 +102,8 @@ def perform(config: Config, env: Mapping[str, str], options: Namespace) -> int:
         action(server, options)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # who reads what is printed has gone
+        raise
     except (Refusal, OSError, HTTPException) as error:
         why = getattr(error, "strerror", "") or str(error) or type(error).__name__
         place = "" if isinstance(error, Refusal) else f"{server.address} does not answer: "
@@ -113,10 +117,9 @@ def _server(config: Config, options: Namespace) -> Server:
     if options.key_file:
         file = expand_path(options.key_file, "--key-file")
         try:
-            key = file.read_bytes()[:MAX_KEY_FILE].decode("latin-1")
+            key = file.read_bytes()[:MAX_KEY_FILE].decode("latin-1").strip()
         except OSError as error:
             raise ConfigError(f"--key-file {options.key_file}: {error.strerror}") from None
-        key = key.strip()
     elif options.server:
         raise ConfigError("--server needs --key-file, a file with a key of that server")
     else:

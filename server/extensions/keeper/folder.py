@@ -11,9 +11,11 @@ import hashlib
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from heapq import nlargest
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +24,8 @@ from urllib.parse import quote, unquote
 from ...cli.session_files import LONGEST_NAME, SUFFIX, JsonSession, as_text, digest_of
 from ...errors import Problem, disk_problem
 from ...json_types import Json, Session
-from ...lib.strict_json import JSONError, as_list, dumps, loads
+from ...lib.runtime import private_files
+from ...lib.strict_json import JSONError, as_list, as_object, dumps, loads
 from .kept_file import (
     DIGEST,
     ORIGIN,
@@ -30,7 +33,6 @@ from .kept_file import (
     StoredSession,
     Unusable,
     as_branch,
-    check_kind,
     read_stored,
     stamp_of,
 )
@@ -39,6 +41,7 @@ from .session_keys import keeper_keys
 FOLDER = "keeper"  # in the home folder
 HOME_OWNER = "@home"  # the folder of the owner ""; other names have no @
 INDEX = ".index"
+DRAFT_S = 60.0  # after which a file that is not complete is one of a process that was killed
 MOST_LINES = 4  # times as many lines as sessions: then the index is written anew
 TITLE = 200  # characters
 _PLACE = itemgetter(0, 1)
@@ -115,15 +118,13 @@ class KeptFolder:
 
     def free(self, session_id: str) -> KeptFile:
         """Return the locked file of a new session: of a branch of this one. Raises Problem."""
-        stem, number = _BRANCH.sub("", session_id) or session_id, 2
+        branches = _branches(session_id)
         while True:
-            branch = f"{stem}-{number}"
             with suppress(Problem):  # somebody else has just begun that one
-                kept = self.open(branch)
+                kept = self.open(next(branches))
                 if not kept.exists():
                     return kept
                 kept.close()
-            number += 1
 
     def put(self, session_id: str, session: Session, base: str) -> str:
         """Store a session that was made from the revision `base`, and return its revision.
@@ -155,17 +156,14 @@ class KeptFolder:
         self, session_id: str, session: Session, base: str, revision: str
     ) -> Conflict:
         """Store a branch, unless a request that came twice has done so. Raises Problem."""
-        number = 2
-        while True:
-            name = f"{_BRANCH.sub('', session_id) or session_id}-{number}"
-            text = as_text(branch := as_branch(session, name, session_id, base))
-            with suppress(Problem):
+        for name in _branches(session_id):
+            text = as_text(as_branch(session, name, session_id, base))
+            try:
                 stored = self.read(name).revision
-                if stored == digest_of(text)[:DIGEST]:
-                    return Conflict(name, stored, revision)
-                number += 1
-                continue
-            break
+            except Problem:
+                break
+            if stored == digest_of(text)[:DIGEST]:
+                return Conflict(name, stored, revision)
         self._check_room(len(text))
         with self.free(session_id) as kept, problems(kept.id):
             branch = as_branch(session, kept.id, session_id, base)
@@ -202,7 +200,8 @@ class KeptFolder:
         seen = []
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:  # relative to the folder each takes half as long as by its whole path
-            for name in [each.name for each in os.scandir(self.path)]:
+            there = [each.name for each in os.scandir(self.path)]
+            for name in there:
                 if name[-5:] == SUFFIX and name[0] != ".":
                     try:
                         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -211,6 +210,8 @@ class KeptFolder:
                     seen.append((about.st_mtime_ns, name, about.st_size))
         finally:
             os.close(folder)
+        if any(name.endswith(private_files.DRAFT) for name in there):
+            remove_drafts(self.path)
         return seen
 
     def _row(self, name: str) -> Json | None:
@@ -233,7 +234,6 @@ class KeptFolder:
         row: Json = {"id": session_id, "bytes": about.st_size}
         row["changed"] = about.st_mtime_ns // 1_000_000
         try:
-            check_kind(about, self.room.each)
             stored = read_stored(self.path / name, self.room.each)
         except (Unusable, FileNotFoundError) as error:
             return {**row, "problem": str(error)}
@@ -242,9 +242,8 @@ class KeptFolder:
         row |= {"messages": len(session["messages"]), "revision": stored.revision}
         row["waiting"] = open_questions(session)
         row["queued"] = len(as_list(keeper_keys(session).get("waiting")))
-        ext = session.get("ext")
-        if isinstance(ext, dict) and isinstance(ext.get(ORIGIN), dict):
-            row[ORIGIN] = ext[ORIGIN]
+        if origin := as_object(as_object(session.get("ext")).get(ORIGIN)):
+            row[ORIGIN] = origin
         return row
 
     def _load_index(self) -> dict[bytes, bytes]:
@@ -276,17 +275,27 @@ class KeptFolder:
 
     def _check_room(self, size: int) -> None:
         """Raise Problem if a person keeps as much as they may."""
-        count = total = 0
+        sizes: list[int] = []
         with suppress(OSError):
-            for _, _, size_there in self._scan():
-                count, total = count + 1, total + size_there
+            sizes = [each for _, _, each in self._scan()]
         full = ""
-        if count >= self.room.sessions:
-            full = f"{count} sessions are kept; server.keeper.sessions allows {self.room.sessions}"
-        elif total + size > self.room.total:
-            full = f"{total} bytes are kept; server.keeper.total_mb allows {self.room.total}"
+        if len(sizes) >= self.room.sessions:
+            full = f"{len(sizes)} are kept; server.keeper.sessions allows {self.room.sessions}"
+        elif sum(sizes) + size > self.room.total:
+            full = f"{sum(sizes)} bytes are kept; server.keeper.total_mb allows {self.room.total}"
         if full:
             raise Problem("keeper_full", f"{full}. Delete some, or let the owner allow more.")
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what processes that were killed have not written to its end."""
+    private_files.remove_old(folder, DRAFT_S, time.time(), private_files.DRAFT)
+
+
+def _branches(session_id: str) -> Iterator[str]:
+    """Yield the ids that a branch of a session may have."""
+    stem = _BRANCH.sub("", session_id) or session_id
+    return (f"{stem}-{number}" for number in count(2))
 
 
 def _key(name: str) -> bytes:
@@ -303,8 +312,7 @@ def title_of(session: Session) -> str:
 
 def open_questions(session: Session) -> int:
     """Return how many questions of a session have no answer."""
-    asked: Any = session.get("interrupts")
-    asked = asked if isinstance(asked, list) else []
+    asked = as_list(session.get("interrupts"))
     return sum(isinstance(each, dict) and "answer" not in each for each in asked)
 
 

@@ -119,7 +119,6 @@ class Job:
         self._opened: Session | None = None  # what `open` has found, until a run has it
         self._task: asyncio.Task[Any] | None = None
         self._last: Event | None = None  # of the run, if it is a terminal one
-        self._progress = False
         self._marked: Mark | None = None
         self._untold: list[Event] = []  # added to the journal since it was written
 
@@ -167,24 +166,23 @@ class Job:
         """Run the session until it has ended, waits for an answer, is stopped or given up."""
         self._task = asyncio.current_task()
         leaves_mark = True
+        outcome: Outcome | None = None
         try:
-            while True:
-                outcome = await self._run_once()
+            while self.failures <= self._means().attempts:
+                if outcome is not None and not await self._pause(outcome):
+                    break
+                outcome = None if self.server_stops else await self._run_once()
                 if self.server_stops:
                     return
                 if outcome is None or self.stopped.is_set():
                     break
-                self.failures = (0 if self._progress else self.failures) + outcome.counts
-                if self.failures > self._means().attempts:
-                    await self._say(f"It was tried {self.failures} times. {outcome.why}", GAVE_UP)
-                    break
-                if not await self._pause(outcome):
-                    break
-                if self.server_stops:
-                    return
+                self.failures += outcome.counts
+            else:
+                reason = outcome.why if outcome else "The server ended before it got anywhere"
+                await self._say(f"It was tried {self.failures} times. {reason}", GAVE_UP)
             leaves_mark = False
-        except Problem as problem:  # the disk, for instance: the mark stays
-            logger.warning("kept session %s: %s", self.id, problem.detail)
+        except (Problem, OSError) as problem:  # the disk, for instance: the mark stays
+            logger.warning("kept session %s: %s", self.id, problem)
         finally:
             self._end(leaves_mark)
 
@@ -229,7 +227,7 @@ class Job:
             session = (await asyncio.to_thread(means.folder.read, self.id)).session
         document: Any = {**session, "id": self.id}
         self._mark(means)
-        self._last, self._progress, self.run_session = None, False, self.id
+        self._last, self.run_session = None, self.id
         try:
             async with means.begin(self.owner, document, kept.size, self._abort) as run:
                 self.run = run
@@ -251,7 +249,10 @@ class Job:
             kept = self._kept
             assert kept is not None
             kind = event["type"]
-            self._progress = self._progress or kind in PROGRESS
+            if self.failures and kind in PROGRESS:
+                self.failures = 0
+                with suppress(OSError):
+                    self._mark(self._means())
             self._last = event if kind in ("RUN_FINISHED", "RUN_ERROR") else None
             kept.add(event)
             if not self._untold:

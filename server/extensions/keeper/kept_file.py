@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ...cli.session_files import LockedSession, as_text, digest_of, journal_of, write_whole
 from ...json_types import Event, Session
-from ...lib.strict_json import JSONError, dumps, loads
+from ...lib.strict_json import JSONError, as_object, dumps, loads
 from ...session.events import dumps as as_line
 from ...session.fold import Folder
 from ...session.result_places import is_object
@@ -104,8 +104,7 @@ def read_plain(file: Path, most: int) -> tuple[bytes, Stamp]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        link = error.errno in (errno.ELOOP, errno.EMLINK)
-        raise Unusable("It is a link" if link else f"{error.strerror}") from None
+        raise Unusable(f"{error.strerror}") from None
     with os.fdopen(handle, "rb") as source:
         about = os.fstat(source.fileno())
         check_kind(about, most)
@@ -351,8 +350,7 @@ class KeptFile(LockedSession):
 
 def as_branch(session: Session, branch: str, origin: str, revision: str) -> Session:
     """Return a session as a branch of another one: under its own id, and with where it is from."""
-    ext = session.get("ext")
-    ext = ext if isinstance(ext, dict) else {}
+    ext = as_object(session.get("ext"))
     known = ext.get(ORIGIN) if session.get("id") == branch else None
     from_where = known or {"session": origin, "revision": revision}
     return {**session, "id": branch, "ext": {**ext, ORIGIN: from_where}}

@@ -22,7 +22,6 @@ from ...lib.runtime import private_files
 from .rate import Rate
 
 LIFETIME_S = 86_400.0
-MOST = 5_000  # links that nobody has used
 USED = "This link was used already, or is older than a day"
 _IN_USE = ".used"
 WRONG_EVERY_S, WRONG_BURST = 1.0, 30
@@ -40,14 +39,16 @@ class LinkTarget(NamedTuple):
 class Links:
     """The links of one home folder. `clock`: Unix seconds."""
 
+    limit = 5_000  # that nobody has used
+
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock = folder, clock
         self._wrong = Rate(WRONG_EVERY_S, WRONG_BURST, clock)
 
     def make(self, target: LinkTarget) -> str:
         """Return the token of a new link. Raises OSError, and Problem if there are too many."""
-        if private_files.remove_old(self._folder, LIFETIME_S, self._clock()) >= MOST:
-            raise Problem("rate_limited", f"There are {MOST} links that nobody has used")
+        if private_files.remove_old(self._folder, LIFETIME_S, self._clock()) >= self.limit:
+            raise Problem("rate_limited", f"There are {self.limit} links that nobody has used")
         token = secrets.token_urlsafe(24)
         content = {**target._asdict(), "expires": self._clock() + LIFETIME_S}
         private_files.write(self._file(token), json.dumps(content).encode())

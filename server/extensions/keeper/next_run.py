@@ -12,7 +12,6 @@ from .schedule import Schedule, read_time
 
 LATE = timedelta(minutes=5)  # by which a run may be late without being one that was missed
 COUNTS = ("runs", "tokens", "cost_micro")
-_MIDNIGHT = time()
 
 
 class Decision(NamedTuple):
@@ -67,7 +66,7 @@ def decide(
     budget = as_object(keys.get("budget"))
     if any(counted.get(name, 0) >= limit for name, limit in budget.items()):
         tomorrow = now.astimezone(schedule.zone).date() + timedelta(days=1)
-        midnight = datetime.combine(tomorrow, _MIDNIGHT, schedule.zone).astimezone(UTC)
+        midnight = datetime.combine(tomorrow, time(), schedule.zone).astimezone(UTC)
         return _wait(schedule, settled, midnight - timedelta(seconds=1), "budget")
     if busy and keys.get("overlap") == "queue":
         return Decision("wait_for_end", {**settled, "queued": True}, reason="busy")

@@ -21,7 +21,6 @@ TITLES = {
     "failed": "A session has failed",
     "gave_up": "A session could not go on",
 }
-DETAILS = ("short", "full")
 _PLACEHOLDER = re.compile(r"\{(kind|title|text|link)\}")
 
 
@@ -52,7 +51,7 @@ class Notice(NamedTuple):
 
 
 def render(occurrence: Occurrence, detail: str = "short") -> Notice:
-    """Return the notice of an occurrence. `detail`: one of DETAILS."""
+    """Return the notice of an occurrence. `detail`: short or full."""
     kind, lines = occurrence.kind, []
     if occurrence.tool:
         lines.append(f"Tool: {clean_line(occurrence.tool)[:MAX_TITLE]}")

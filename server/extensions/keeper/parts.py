@@ -16,7 +16,7 @@ from ..parts import Host, Parts
 from .alerts import Alerts
 from .changes import Changes
 from .driver import Keeper
-from .folder import FOLDER, KeptFolder, Room
+from .folder import FOLDER, KeptFolder, Room, remove_drafts
 from .job import Means
 from .marks import ENDED, Marks
 from .remote import RemoteRuns
@@ -83,6 +83,8 @@ class KeeperParts(Parts):
             return
         keeper = self.seat.keeper = Keeper(self._marks, self._means)
         keeper.ended = self._ended
+        for folder in (self.host.config.home / FOLDER).glob(".*"):
+            remove_drafts(folder)
         for mark in self._ended_marks.all():
             self.wakes.look(mark.owner, mark.id)
         self.wakes.open()

@@ -26,7 +26,6 @@ PAUSE_S = 30.0  # before the second try
 PATIENCE = Timeouts(connect=10, first_byte=20, idle=10, total=30)
 SMTP_S = 20.0  # of silence
 EVERY_S, BURST = 60.0, 5  # of each way
-KINDS = ("ntfy", "webhook", "mail")
 
 logger = log.get("api")
 

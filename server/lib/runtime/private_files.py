@@ -34,14 +34,15 @@ def write(path: Path, data: bytes, *, replace: bool = True, durable: bool = Fals
         draft.unlink(missing_ok=True)
 
 
-def remove_old(folder: Path, most_s: float, now: float) -> int:
+def remove_old(folder: Path, most_s: float, now: float, ending: str = "") -> int:
     """Remove the files of a folder that are older; return how many are left.
 
-    One of a time to come counts as old: it is of a clock that was wrong.
+    `ending`: of the names of those that are meant. One of a time to come counts as old: it is of a
+    clock that was wrong.
     """
     left = 0
     with suppress(OSError):
-        for path in folder.iterdir():
+        for path in folder.glob(f"*{ending}"):
             with suppress(OSError):
                 if abs(now - path.stat().st_mtime) > most_s:
                     path.unlink()

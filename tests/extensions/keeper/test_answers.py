@@ -249,14 +249,28 @@ class InUse(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaises(Problem) as caught:
                     await changes.answer(key, [{"id": "int-c1", "answer": late}])
                 self.assertEqual(caught.exception.code, "question_closed")
+            self.assertEqual(await self.of_another_process(changes, key), "question_closed")
         again = Changes(home, lambda owner: folder, Marks(home))  # another process, after a kill
         self.assertEqual(again.keys(), {key})
+        (home / ".waiting" / ".DS_Store").touch()  # other programs look into folders, too
         self.assertEqual(again.count("ann", ["s"]), {"s": 0})
         for _ in range(2):  # it may be killed before the file is removed
             made, files = again.apply(key, folder.read("s").session)
             self.assertEqual(made["interrupts"][0]["answer"], NO)
         remove(files)
         self.assertEqual(again.keys(), set())
+
+    async def of_another_process(self, changes: Changes, key: Any) -> str:
+        """Why an answer is refused that another process has looked for before the first came."""
+
+        class Late(Changes):
+            def look(self, key: Any) -> Any:
+                return self._folder(key[0]).read(key[1]).session
+
+        late = Late(changes._path.parent, changes._folder, changes.marks)
+        with self.assertRaises(Problem) as caught:
+            await late.answer(key, [{"id": "int-c1", "answer": YES}])
+        return caught.exception.code
 
 
 if __name__ == "__main__":

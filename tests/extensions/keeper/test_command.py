@@ -130,6 +130,18 @@ class Keep(Case):
             )
             self.assertEqual((done.stdout, done.stderr), ("Nothing is kept here.\n", ""))
 
+    def test_who_reads_may_leave_before_the_end(self) -> None:
+        with self.server():
+            self.assertEqual(self.command("add", self.file("a"))[0], 0)
+            line = [sys.executable, "-m", "server", "keep", "log", "a", "--home", str(self.home)]
+            with subprocess.Popen(
+                line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as reader:
+                assert reader.stdout and reader.stderr
+                reader.stdout.close()
+                self.assertEqual(reader.stderr.read(), b"")
+            self.assertEqual(reader.returncode, 1)
+
     def test_mistakes_are_one_line_each(self) -> None:
         for arguments, said in (
             (("list",), "no server runs with this home folder"),

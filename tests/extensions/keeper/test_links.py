@@ -199,6 +199,15 @@ class Attacks(Case):
         self.links.make(target())
         self.assertEqual(len([*self.folder.iterdir()]), 1)
 
+    async def test_there_is_an_end_to_links_that_nobody_uses(self) -> None:
+        self.links.limit = 3
+        token, *_ = [self.links.make(target()) for _ in range(3)]
+        with self.assertRaises(Problem) as caught:
+            self.links.make(target())
+        self.assertEqual(caught.exception.code, "rate_limited")
+        self.assertEqual(await self.allow(token), 200)
+        self.links.make(target())
+
     async def test_another_call_or_other_arguments(self) -> None:
         def changed(session: Any, **entry: Any) -> Any:
             session["calls"]["c1"] |= entry

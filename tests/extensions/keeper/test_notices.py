@@ -210,6 +210,7 @@ class Notified(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(said[:BURST], [[]] * BURST)
         self.assertIn(f"more than {BURST} notices", said[-1][0])
         self.assertEqual(way.sent, BURST)
+        self.assertEqual(await self.send(Flaky(), Flaky(), times=BURST), [[]] * BURST)
 
     async def test_who_has_no_way_is_sent_nothing(self) -> None:
         way = Flaky()

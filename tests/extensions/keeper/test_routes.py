@@ -59,8 +59,13 @@ class Routes(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/a%2Fb", If_None_Match=tag)[0], 304)
         status, body, _ = self.ask("PUT", "/a%2Fb", session("one", "two"), If_Match=tag)
         self.assertEqual(status, 200)
-        for method, given in (("GET", None), ("DELETE", None)):
-            self.assertEqual(self.ask(method, "/a%2Fb", given, who="bob")[0], 404, method)
+        no = {"resume": [{"id": "int-1", "answer": {"status": "cancelled"}}]}
+        for method, path, given in (
+            *(("GET", "", None), ("GET", "/events", None), ("DELETE", "", None)),
+            *(("POST", "/run", {}), ("POST", "/stop", {}), ("POST", "/answers", no)),
+        ):
+            answered = self.ask(method, f"/a%2Fb{path}", given, who="bob")
+            self.assertEqual((answered[0], answered[1]["code"]), (404, "not_found"), path)
         self.assertEqual(self.ask("GET", "", who="bob")[1], {"sessions": [], "next": ""})
         (row,) = self.ask("GET", "")[1]["sessions"]
         self.assertEqual((row["id"], row["messages"], row["title"]), ("a/b", 2, "one"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import threading
 import time
@@ -13,6 +14,8 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from server.extensions.keeper.job import GAVE_UP
+from server.extensions.keeper.marks import Mark, Marks
 from server.lib.http.sse import Decoder
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
@@ -170,6 +173,9 @@ class Killed(Case):
             self.until_reached(14)
             yaa.kill()
         self.model.holds.pop(14).set()
+        draft = self.home / "keeper" / ".running" / ".x.draft"  # of a kill in a write
+        draft.touch()
+        os.utime(draft, (0, 0))
         with self.server() as yaa:
             session = self.rest(yaa, "task")
         self.assertEqual(session["status"], "completed")
@@ -194,6 +200,33 @@ class Killed(Case):
         with self.server() as yaa:
             self.assertEqual(self.rest(yaa, "task")["status"], "completed")
         self.assertEqual(self.executions("task"), [1] * 3)
+
+    def test_runs_that_get_nowhere_count_whoever_ended_them(self) -> None:
+        """What ends its server each time is given up, too."""
+        self.model.calls = 2
+        self.hold(0)
+        self.hold(1)
+        marks = Marks(self.home / "keeper")
+        with self.server() as yaa:
+            self.keep(yaa, "task", **AUTO)
+            self.ask(yaa, "POST", "task/run")
+            self.until_reached(0)
+            yaa.kill()
+        self.model.holds.pop(0).set()
+        marks.set(Mark("", "task", 2))
+        with self.server() as yaa:
+            self.until_reached(1)
+            self.assertEqual([*marks.all()], [Mark("", "task")], "it has got on")
+            yaa.kill()
+        self.model.holds.pop(1).set()
+        marks.set(Mark("", "task", 3))
+        asked = self.model.asked
+        with self.server() as yaa:
+            session = self.rest(yaa, "task")
+        last = session["messages"][-1]
+        self.assertEqual((session["status"], last["code"]), ("failed", GAVE_UP))
+        self.assertIn("tried 4 times", last["content"])
+        self.assertEqual(self.model.asked, asked)
 
 
 class Running(Case):

@@ -66,7 +66,7 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
     async def asyncTearDown(self) -> None:
         await self.wakes.close()
 
-    def make(self) -> Wakes:
+    def make(self, **more: float) -> Wakes:
         async def run(owner: str, session_id: str) -> None:
             if self.refuses:
                 raise self.refuses.pop()
@@ -80,7 +80,7 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
 
         self.running = Marks(self.home)
         changes = Changes(self.home, folder, self.running)
-        return Wakes(self.home, folder, changes, run, lambda: self.now)
+        return Wakes(self.home, folder, changes, run, lambda: self.now, **more)
 
     async def keep(self, schedule: Any = None, **more: Any) -> None:
         """Keep a session with a schedule, which is then waited for, until it is almost due."""
@@ -199,15 +199,24 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
 
     async def test_after_a_refusal_the_message_stays_and_the_next_time_is_waited_for(self) -> None:
         self.refuses = [Problem("forbidden", "no key")]
+        self.wakes = self.make(again_s=0.01)
         await self.keep()
         self.now = DUE + 1
         with self.assertLogs("yaa", "WARNING") as logs:
-            await self.until(lambda: logs.output)
+            await self.until(lambda: logs.output and not self.running.has("ann", "news"))
             self.assertIn("no key", logs.output[0])
             self.assertEqual((len(self.messages()), self.runs), (1, 0))
             self.now = DUE + 86_401
             self.wakes.look("ann", "news")
             await self.until(self.ran.is_set)
+
+    async def test_a_refusal_that_passes_is_followed_by_another_try(self) -> None:
+        self.refuses = [Problem(code, "full") for code in ("overloaded", "busy", "rate_limited")]
+        self.wakes = self.make(again_s=0.01)
+        await self.keep()
+        with self.assertLogs("yaa", "WARNING") as logs:
+            self.assertEqual(len(await self.until_run()), 1)
+        self.assertEqual((len(logs.output), self.runs), (3, 1))
 
     async def test_one_that_cannot_be_looked_at_is_tried_again_and_said(self) -> None:
         refusals = [Problem("disk_failed", "no room is left")]
@@ -383,6 +392,9 @@ class Deliveries(test_runs.Case):
             self.assertEqual({status for status, _ in refused}, {403})
             self.assertEqual(len({each["detail"] for _, each in refused}), 1)
             self.assertEqual(self.deliver(yaa, b"x" * (MAX_BODY + 1))[0], 413)
+            status, _ = self.deliver(yaa, b"x", Transfer_Encoding="chunked")
+            self.assertEqual(status, 413, "without a length")
+            self.assertEqual(self.deliver(yaa, b"x" * MAX_BODY, "other")[0], 403, "just not")
             self.assertEqual(self.ask(yaa, "GET", "s")["messages"], [])
             self.assertEqual(self.model.asked, 0)
 

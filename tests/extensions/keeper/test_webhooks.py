@@ -14,7 +14,6 @@ from server.extensions.keeper.session_keys import check_keys
 from server.extensions.keeper.webhooks import (
     BURST,
     EVERY_S,
-    MAX_BODY,
     MAX_QUOTED,
     MOST_DELIVERED,
     MOST_WAITING,
@@ -237,10 +236,6 @@ class Taken(unittest.TestCase):
     def test_the_token_of_one_is_not_good_for_another(self) -> None:
         self.refused("forbidden", b"a", sign(b"a", "t" * 20))
         self.refused("forbidden", b"a", sign(b"a"), name="mail")
-
-    def test_a_body_is_bounded(self) -> None:
-        self.assertTrue(self.take(b"x" * MAX_BODY))
-        self.refused("body_too_large", b"x" * (MAX_BODY + 1))
 
     def test_a_rate_and_what_is_refused_by_it_may_come_again(self) -> None:
         for number in range(BURST):
