@@ -19,9 +19,14 @@ from server.tools import result
 
 from . import house
 from .test_docs import REFERENCE, members, tables
+from .tooling import source
 from .tooling.tools import ROOT
 
 SESSION, AGENT = "server/session/", "server/agent/"
+
+
+def tearDownModule() -> None:
+    source.forget()
 
 
 def keys(name: str) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from server.telemetry import tracing
 from server.telemetry.otlp import encode
 
-from ..tooling.source import modules
+from ..tooling.source import parsed, paths
 
 
 def official(name: str) -> Any:
@@ -62,7 +62,7 @@ class Protocol(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_every_name_is_in_the_list(self) -> None:
         known = {value for value in vars(CONVENTIONS).values() if isinstance(value, str)}
-        nodes = ast.walk(modules()[tracing.__name__])
+        nodes = ast.walk(parsed(paths()[tracing.__name__]))
         texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
         ours = {text for text in texts if str(text).startswith("gen_ai.")}
         self.assertGreater(len(ours), 15)
