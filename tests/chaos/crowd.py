@@ -52,6 +52,7 @@ MORE_KIB, SLACK = 32 << 10, 8  # of memory; of descriptors, threads and processe
 FALLS_KIB = 512  # in a second: less is no fall
 MORE_FILES, MORE_BYTES = 400, 8 << 20  # of the home, without LASTING
 FILES, LARGEST = 5, 500_000  # of each session; bytes of a file
+SMALL, SHARES = 50_000, 4  # bytes of a file, and parts of the attackers, where it is tiny
 KEPT_MB = 1  # of sessions for their next requests: few enough that their number adds nothing
 LIMITS = {"claim_ttl_s": CLAIMS_S, "result_ttl_s": RESULTS_S, "kept_sessions_mb": KEPT_MB}
 # What is bounded by an hour or by bytes, and not by what runs.
@@ -89,8 +90,11 @@ class Lost(Exception):
 class Person:
     """A client in a thread. `chance`: of its own."""
 
-    def __init__(self, name: str, target: Target, chance: random.Random, tally: Tally) -> None:
+    def __init__(
+        self, name: str, target: Target, chance: random.Random, tally: Tally, largest: int = LARGEST
+    ) -> None:
         self.name, self.target, self.chance, self.tally = name, target, chance, tally
+        self.largest = largest
 
     def send(
         self, method: str, path: str, body: bytes = b"", accept: str = "application/json"
@@ -167,7 +171,7 @@ class Person:
             raise Lost(f"stream of {self.name} ends with {told[-200:]!r}")
 
     def file(self, number: int) -> None:
-        self.keep_file(self.session(), number, self.chance.choice((10, 10_000, LARGEST)))
+        self.keep_file(self.session(), number, self.chance.choice((10, 10_000, self.largest)))
 
     def keep_file(self, session: str, number: int, size: int) -> None:
         path = f"/workspaces/{session}/file?path=f{number % FILES}"
@@ -179,7 +183,7 @@ class Person:
     def fill(self) -> None:
         """Write all files of all sessions at their largest."""
         for number in range(SESSIONS * FILES):
-            self.keep_file(f"{self.name}-{number // FILES}", number, LARGEST)
+            self.keep_file(f"{self.name}-{number // FILES}", number, self.largest)
 
     # -- the careless
 
@@ -226,8 +230,8 @@ class Person:
 class Crowd:
     """The server and its people. `tls`: they speak by HTTPS."""
 
-    def __init__(self, stack: ExitStack, seed: int, *, tls: bool) -> None:
-        self.seed, self.tally, self.plays = seed, Tally(), 0
+    def __init__(self, stack: ExitStack, seed: int, *, tls: bool, largest: int = LARGEST) -> None:
+        self.seed, self.tally, self.plays, self.largest = seed, Tally(), 0, largest
         self.home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-crowd-")))
         names = [*(f"h{n}" for n in range(HONEST)), *(f"c{n}" for n in range(CARELESS)), HOSTILE]
         keys = {name: f"the-key-of-{name}-1234" for name in names}
@@ -280,7 +284,7 @@ class Crowd:
         threads = []
         for number, (name, target) in enumerate(self.targets.items()):
             chance = random.Random(f"{self.seed} {name} {self.plays}")
-            person = Person(name, target, chance, self.tally)
+            person = Person(name, target, chance, self.tally, self.largest)
             work: Callable[[threading.Event], None] = person.work
             if number >= HONEST:
                 work = person.fumble
@@ -306,7 +310,7 @@ class Crowd:
         The workspaces are filled first, so that their size does not hang on the last uploads.
         """
         for name, target in [*self.targets.items()][:HONEST]:
-            Person(name, target, random.Random(self.seed), self.tally).fill()
+            Person(name, target, random.Random(self.seed), self.tally, self.largest).fill()
         files(self.targets[HOSTILE])
         began = fell = time.monotonic()
         now = self.held()
@@ -351,28 +355,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.chaos.crowd", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--tls", action="store_true", help="by HTTPS")
+    text = "show that it runs: one half, a quarter of the attackers, small files"
+    parser.add_argument("--tiny", action="store_true", help=text)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     options = parser.parse_args()
     print(f"{options.minutes:g} minutes, --seed {options.seed}", flush=True)
     with ExitStack() as stack:
-        crowd = Crowd(stack, options.seed, tls=options.tls)
+        largest = SMALL if options.tiny else LARGEST
+        crowd = Crowd(stack, options.seed, tls=options.tls, largest=largest)
         chance, names, seconds = (
             random.Random(options.seed),
             sorted(attacks(tls=options.tls)),
             options.minutes * 60,
         )
+        if options.tiny:  # those that come later are among those of the warm-up
+            names = names[options.seed % SHARES :: SHARES]
         crowd.play(len(names) * 60.0, min(WARM_UP_S, seconds / 20), names)
         rests = [crowd.settled()]
-        for _ in range(2):
+        halves = 1 if options.tiny else 2
+        for _ in range(halves):
             print(f"at rest: {rests[-1]}", flush=True)
-            some = chance.choices(names, k=round(seconds / 2 / ATTACK_S) + 1)
-            crowd.play(seconds / 2, ATTACK_S, some)
+            some = chance.choices(names, k=round(seconds / halves / ATTACK_S) + 1)
+            crowd.play(seconds / halves, ATTACK_S, some)
             rests.append(crowd.settled(rests[-1]))
-        first, before, after = rests
+        first, after = rests[0], rests[-1]
         print(f"at rest: {after}")
         # Memory and files of the second half: in the first the system's memory may still reach its
         # highest peak, and the workspaces that are kept get their files.
-        wrong = crowd.tally.wrong + crowd.grown(before, after)
+        wrong = crowd.tally.wrong + (crowd.grown(rests[1], after) if halves == 2 else [])
         first.kib, first.files = after.kib, after.files
         wrong += crowd.grown(first, after)
         if crowd.child.process.poll() is not None:
