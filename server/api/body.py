@@ -106,9 +106,9 @@ def check_fields(body: dict[str, Any], schema: dict[str, Any]) -> None:
     refuse("request_invalid", [each.error() for each in validate(body, schema)], status=400)
 
 
-def misfit(member: str, detail: str) -> Problem:
-    """Return the refusal of a body for one of its members."""
-    where = pointer(member)
+def misfit(place: tuple[str, ...], detail: str) -> Problem:
+    """Return the refusal of a body for what is at `place` in it."""
+    where = pointer(*place)
     errors = [{"pointer": where, "detail": detail}]
     return Problem("request_invalid", f"{where}: {detail}", errors=errors)
 

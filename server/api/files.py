@@ -83,4 +83,4 @@ def _text(body: dict[str, object], key: str, most: int) -> str:
     value = body.get(key)
     if isinstance(value, str) and 0 < len(value) <= most:
         return value
-    raise misfit(key, f"wanted a text of 1 to {most} characters")
+    raise misfit((key,), f"wanted a text of 1 to {most} characters")

@@ -358,7 +358,7 @@ class Sessions:
         body = await self._runs.read(call, "request_invalid")
         session_id = body.get("id")
         if not isinstance(session_id, str) or not 0 < len(session_id) <= MAX_ID:
-            raise misfit("id", f"wanted the id of a session, a text of 1 to {MAX_ID} characters")
+            raise misfit(("id",), f"wanted the id of a session, a text of 1 to {MAX_ID} characters")
         await call.json({"id": session_id, **await self._runs.stop(call, session_id)})
 
     async def events(self, call: RequestContext) -> None:

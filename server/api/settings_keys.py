@@ -50,7 +50,7 @@ class SettingsKeys:
         body = await read_fields(call, MAX_BODY, _BODY)
         name = body["name"]
         if name != name.strip() or not name.isprintable() or _RESERVED.fullmatch(name):
-            raise misfit("name", "a name of visible characters, not `home` and not `key-…`")
+            raise misfit(("name",), "a name of visible characters, not `home` and not `key-…`")
         self._check_use()
         key = secrets.token_urlsafe(24)
         entry: Json = {"name": name, "key": HASHED + hashlib.blake2b(key.encode()).hexdigest()}
@@ -97,7 +97,7 @@ def with_key(document: Json, entry: Json) -> Json:
     server = _server_of(result)
     entries = _entries(server)
     if any(_name(each) == entry["name"] for each in entries):
-        raise misfit("name", "there is a key of this name already")
+        raise misfit(("name",), "there is a key of this name already")
     if len(entries) >= MOST:
         raise Problem("settings_invalid", f"There are {MOST} keys already: delete one first")
     if not entries:

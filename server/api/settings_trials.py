@@ -93,12 +93,12 @@ class SettingsTrials:
         try:
             key = read_key(body["key"])
         except ValueError as error:
-            raise misfit("key", str(error)) from None
+            raise misfit(("key",), str(error)) from None
         vendor = certain = vendor_of(key)
         if "vendor" in body:
             vendor = find_vendor(body["vendor"])
             if vendor is None:
-                raise misfit("vendor", "no vendor whose address is known here")
+                raise misfit(("vendor",), "no vendor whose address is known here")
         if vendor is None:
             several = [_named(each) for each in candidates(key)]
             text = "Several vendors have keys of this kind: say whose it is. It was sent to nobody"
@@ -149,7 +149,7 @@ async def check_openings(
     try:
         openings = [*host_access.find_openings(before, {part: {name: entry}})]
     except ToolError as error:
-        raise misfit("entry", str(error)) from None
+        raise misfit(("entry",), str(error)) from None
     found = await asyncio.to_thread(lambda: [*host_access.refusals(openings, server)])
     refuse("forbidden", found)
 
@@ -167,19 +167,19 @@ def with_kept(
         whole = unmask(value, saved)
     except ValueError as error:
         place = (member, *str(error).split(".")[1:])
-        raise _misplaced(place, "nothing is saved here: send the secret itself") from None
+        raise misfit(place, "nothing is saved here: send the secret itself") from None
     kept: list[tuple[str, ...]] = [(member,)] if whole != value else []
 
     def fill(new: Any, old: Any, at: tuple[str, ...]) -> Any:
         """Return one part."""
         if isinstance(new, dict) and new.get("secret") is True and set(new) <= {"secret", "tail"}:
             if not isinstance(old, str):
-                raise _misplaced(at, "nothing is saved here: send the secret itself")
+                raise misfit(at, "nothing is saved here: send the secret itself")
             kept.append(at)
             return old
         if isinstance(new, str) and "${" in new:
             if _REFERENCE.sub(lambda match: env.get(match[1], match[0]), new) != old:
-                raise _misplaced(at, "variables are put in for saved entries only: save it first")
+                raise misfit(at, "variables are put in for saved entries only: save it first")
             kept.append(at)
             return old
         if isinstance(new, dict):
@@ -214,18 +214,12 @@ def _api_of(name: str, entry: Json, client: Client, env: Mapping[str, str]) -> R
         return Trial(name, entry, client, env).api()
     except ConfigError as error:
         text = str(error).removeprefix(f"server.providers.{name}").removeprefix(".")
-        raise misfit("provider", text) from None
-
-
-def _misplaced(place: tuple[str, ...], detail: str) -> Problem:
-    where = pointer(*place)
-    errors = [{"pointer": where, "detail": detail}]
-    return Problem("request_invalid", f"{where}: {detail}", errors=errors)
+        raise misfit(("provider",), text) from None
 
 
 def refuse_saved_secrets(member: str, where: str) -> NoReturn:
     """Refuse saved secrets for another place than theirs. Raises Problem."""
-    raise misfit(member, f"the saved secrets belong to {where}: send the secret itself")
+    raise misfit((member,), f"the saved secrets belong to {where}: send the secret itself")
 
 
 def _named(vendor: Vendor) -> Json:

@@ -76,7 +76,7 @@ def _normal(entry: Json) -> Json:
     try:
         return normalize_entry(entry)
     except ToolError as error:
-        raise misfit("entry", str(error)) from None
+        raise misfit(("entry",), str(error)) from None
 
 
 def _origin(entry: Json) -> tuple[str, str]:
