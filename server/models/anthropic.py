@@ -201,18 +201,10 @@ _UNKNOWN = frozenset(
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
-def request(
-    provider: Provider,
-    messages: list[Message],
-    tools: list[Json],
-    options: Options,
-    mode: str,
-    names: chat_request.ToolNameMap,
-) -> dict[str, Any]:
+def request(asked: chat_request.ModelRequest) -> dict[str, Any]:
     """Return the body of one call. See RemoteAPI.request."""
-    messages, tools, offered, wish, wanted = chat_request.prepare_request(
-        provider, messages, tools, mode, options
-    )
+    provider, _, _, options, mode, names = asked
+    messages, tools, offered, wish, wanted = chat_request.prepare_request(asked)
     system, turns = _turns(provider, messages, names)
     body: dict[str, Any] = {"model": provider.model}
     body["max_tokens"] = chat_request.most_tokens(provider, options) or MAX_TOKENS

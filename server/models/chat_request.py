@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..json_types import Json, Message, ToolCall
 from ..lib.json_schema.compile import inline
@@ -93,16 +93,21 @@ class CallIds:
         return f"{call_id[: LONGEST_ID - 9]}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
 
 
-def request(
-    provider: Provider,
-    messages: list[Message],
-    tools: list[Json],
-    options: Options,
-    mode: str,
-    names: ToolNameMap,
-) -> dict[str, Any]:
-    """Return the body of one call. `mode` is native, json_schema or text, never auto."""
-    messages, tools, offered, wish, more = prepare_request(provider, messages, tools, mode, options)
+class ModelRequest(NamedTuple):
+    """What a request body is made of. `mode` is native, json_schema or text, never auto."""
+
+    provider: Provider
+    messages: list[Message]
+    tools: list[Json]
+    options: Options
+    mode: str
+    names: ToolNameMap
+
+
+def request(asked: ModelRequest) -> dict[str, Any]:
+    """Return the body of one call."""
+    provider, _, _, options, mode, names = asked
+    messages, tools, offered, wish, more = prepare_request(asked)
     choice = _tool_choice(provider, wish, names)
     search = provider_search.search_options(provider, options)
     preset = provider.preset
@@ -154,11 +159,7 @@ def tool_mode(provider: Provider, options: Options) -> str:
 
 
 def prepare_request(
-    provider: Provider,
-    messages: list[Message],
-    tools: list[Json],
-    mode: str,
-    options: Options,
+    asked: ModelRequest,
 ) -> tuple[list[Message], list[Json], list[Json], str | None, dict[str, Any]]:
     """Return (messages, tools, those of the mode native, tool choice, settings) for this provider.
 
@@ -169,6 +170,7 @@ def prepare_request(
     A preset with `idle_tools` gets declarations of the tools called earlier when none is offered,
     with the choice "none". Where the provider searches itself, the server's own search is left out.
     """
+    provider, messages, tools, options, mode, _ = asked
     messages = accepted_media(provider.preset, _apart(messages, "assistant"))
     tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
     choice = options.tool_choice

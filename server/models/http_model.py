@@ -23,7 +23,7 @@ from ..lib.runtime.offload import offload
 from ..lib.runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log, tracing
 from . import BaseAPI, Options
-from .chat_request import ModelCall, ToolNameMap, accepted_media, tool_mode
+from .chat_request import ModelCall, ModelRequest, ToolNameMap, accepted_media, tool_mode
 from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
 from .quirks import (
@@ -101,15 +101,8 @@ class RemoteAPI(BaseAPI):
 
     @staticmethod
     @abstractmethod
-    def request(
-        provider: Provider,
-        messages: list[Message],
-        tools: list[Json],
-        options: Options,
-        mode: str,
-        names: ToolNameMap,
-    ) -> dict[str, Any]:
-        """Return the body of one call. `mode` is native, json_schema or text."""
+    def request(asked: ModelRequest) -> dict[str, Any]:
+        """Return the body of one call."""
 
     def key_headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry the API key."""
@@ -140,7 +133,7 @@ class RemoteAPI(BaseAPI):
                     told = [message.copy() for message in told]
                     for message in told:
                         message.pop("reasoning", None)
-                return self.request(self.provider, told, fit, options, mode, names)
+                return self.request(ModelRequest(self.provider, told, fit, options, mode, names))
 
             return ModelCall(body, fit, options, mode, names, left_out)
 

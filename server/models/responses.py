@@ -230,18 +230,10 @@ _UNKNOWN = frozenset(
 _PHASES = ("commentary", "final_answer")
 
 
-def request(
-    provider: Provider,
-    messages: list[Message],
-    tools: list[Json],
-    options: Options,
-    mode: str,
-    names: chat_request.ToolNameMap,
-) -> dict[str, Any]:
+def request(asked: chat_request.ModelRequest) -> dict[str, Any]:
     """Return the body of one call. See RemoteAPI.request."""
-    messages, tools, offered, wish, wanted = chat_request.prepare_request(
-        provider, messages, tools, mode, options
-    )
+    provider, _, _, options, mode, names = asked
+    messages, tools, offered, wish, wanted = chat_request.prepare_request(asked)
     body: dict[str, Any] = {"model": provider.model}
     body["input"] = [item for each in messages for item in _items(provider, each, names)]
     body["stream"] = options.stream

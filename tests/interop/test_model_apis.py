@@ -13,7 +13,7 @@ from typing import Any
 from server.models import anthropic as messages_api
 from server.models import responses as responses_api
 from server.models.anthropic import AnthropicDecoder
-from server.models.chat_request import ToolNameMap
+from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.decoder import StreamReader
 from server.models.responses import ResponsesDecoder
 
@@ -94,7 +94,8 @@ class Requests(unittest.TestCase):
                 if speaker.api == "responses" and variant == "with a budget":
                     continue  # a setting of the other API
                 source = provider(api=speaker.api, **changes)
-                body = request(source, messages, offered, options(**asked), "native", ToolNameMap())
+                rest: Any = messages, offered, options(**asked), "native", ToolNameMap()
+                body = request(ModelRequest(source, *rest))
                 with self.subTest(name, variant=variant):
                     self.assertEqual(misfits(json.loads(json.dumps(body)), hint), [])
 

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.models.anthropic import EARLIER, MAX_TOKENS, NOTHING_SAID, request
-from server.models.chat_request import ToolNameMap
+from server.models.chat_request import ModelRequest, ToolNameMap
 from server.session.config_schema import MODEL_SETTINGS
 
 from .fakes import options, provider, tool
@@ -35,9 +35,8 @@ def build(messages: list[Any], tools: Any = (), **changes: Any) -> Json:
     asked = changes.pop("options", {})
     mode = changes.pop("mode", "native")
     changes = {"preset": "anthropic", **changes}
-    return request(
-        provider(**changes), messages, list(tools), options(**asked), mode, ToolNameMap()
-    )
+    given = provider(**changes), messages, list(tools), options(**asked), mode
+    return request(ModelRequest(*given, ToolNameMap()))
 
 
 def turns(messages: list[Json], **changes: Any) -> list[tuple[str, Any]]:

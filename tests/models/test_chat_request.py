@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.models import Options
-from server.models.chat_request import ToolNameMap, object_text, request
+from server.models.chat_request import ModelRequest, ToolNameMap, object_text, request
 from server.session.media import plain_text
 
 from .fakes import options, provider, tool
@@ -37,7 +37,9 @@ def build(messages: list[Any], tools: Any = (), **changes: Any) -> dict[str, Any
     mode = changes.pop("mode", "native")
     asked = changes.pop("options", {})
     source = provider(**changes)
-    return request(source, messages, list(tools), options(**asked), mode, ToolNameMap())
+    return request(
+        ModelRequest(source, messages, list(tools), options(**asked), mode, ToolNameMap())
+    )
 
 
 def sent(messages: list[dict[str, Any]], **changes: Any) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.context.pictures import in_words, shown_media
 from server.models import anthropic, chat_request, responses
-from server.models.chat_request import ToolNameMap
+from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.decoder import ANSWER_UNREAD
 from server.models.failure import Failure
 from server.session import media
@@ -287,9 +287,8 @@ class SentBack(unittest.TestCase):
 
     def sent(self, api: str, messages: list[Any], **quirks: Any) -> list[Any]:
         source = provider(api=api, quirks=quirks)
-        made = self.BUILDERS[api](
-            source, shown_media(messages), [], options(), "native", ToolNameMap()
-        )
+        shown, names = shown_media(messages), ToolNameMap()
+        made = self.BUILDERS[api](ModelRequest(source, shown, [], options(), "native", names))
         found: list[Any] = made["input" if api == "responses" else "messages"]
         return found
 

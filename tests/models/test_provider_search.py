@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from server.models import anthropic, chat_request, responses
-from server.models.chat_request import ToolNameMap
+from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.provider_search import (
     MOST,
     Citations,
@@ -32,7 +32,9 @@ def build(api: str, *messages: Any, tools: Any = (), asked: Any = True, **change
     module: Any = BUILD[api]
     source = provider(**{"preset": "custom", **changes})
     given = options(settings={} if asked is None else {"web_search": asked})
-    body: Json = module.request(source, list(messages), list(tools), given, "native", ToolNameMap())
+    names = ToolNameMap()
+    wanted = ModelRequest(source, list(messages), list(tools), given, "native", names)
+    body: Json = module.request(wanted)
     return json.loads(json.dumps(body, default=str))  # type: ignore[no-any-return]
 
 

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.models.chat_request import ToolNameMap
+from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.responses import request
 
 from .fakes import options, provider, tool
@@ -36,9 +36,8 @@ def build(messages: list[Any], tools: Any = (), **changes: Any) -> Json:
     asked = changes.pop("options", {})
     mode = changes.pop("mode", "native")
     changes = {"preset": "openai", **changes}
-    return request(
-        provider(**changes), messages, list(tools), options(**asked), mode, ToolNameMap()
-    )
+    given = provider(**changes), messages, list(tools), options(**asked), mode
+    return request(ModelRequest(*given, ToolNameMap()))
 
 
 def items(messages: list[Json], **changes: Any) -> list[Json]:
