@@ -48,7 +48,7 @@ from .budget import (
     updated_calibration,
 )
 from .pictures import has_media
-from .strategies import CHARS, STRATEGIES, Draft, Item, Work
+from .strategies import CHARS, STRATEGIES, Draft, Item, Work, preview
 from .view import (
     apply_op,
     changes_of,
@@ -243,12 +243,7 @@ def preview_new_results(work: Work, budget: Budget) -> None:
         if fresh and large and item.shown is item.message:
             text = text_of(item.message.get("content"))
             kept = max(len(text) * budget.ingest // item.tokens, 200)
-            op: Op = {
-                "op": "preview",
-                "id": item.message["id"],
-                "head": kept * 2 // 3,
-                "tail": kept // 3,
-            }
+            op = preview(item, kept * 2 // 3, kept // 3)
             if has_media(item.message):
                 op["pictures"] = True
             work.shorten(op)

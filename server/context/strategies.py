@@ -211,6 +211,11 @@ class Draft:
     id: str = ""
 
 
+def preview(item: Item, head: int, tail: int) -> Op:
+    """Return the operation that shows so many characters at a message's beginning and end."""
+    return {"op": "preview", "id": item.message["id"], "head": head, "tail": tail}
+
+
 class Work:
     """The state of one compaction: items, operations made so far, and the size of the view.
 
@@ -311,21 +316,14 @@ class Work:
         for item in waiting:
             text = text_of(item.message.get("content"))
             kept = int(len(text) * min(share / max(of_message(item.message, self._costs), 1), 1))
-            op: Op = {
-                "op": "preview",
-                "id": item.message["id"],
-                "head": kept * 2 // 3,
-                "tail": kept // 3,
-            }
-            self.shorten(op)
+            self.shorten(preview(item, kept * 2 // 3, kept // 3))
 
     def sum_up(self, item: Item) -> bool:
         """Preview one message and draft a summary of it. Return whether it became smaller."""
         shown = self.options["preview_chars"]
         before = item.tokens
         had = len(self.ops)
-        op: Op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
-        if not self.shorten(op):
+        if not self.shorten(preview(item, shown, shown)):
             return False
         room = min(max(int(before * self.options["summary_ratio"]), LEAST_ROOM), before - LEAST)
         self._add_draft(Draft(had, "message", room, item.tokens, item.message["id"]))
@@ -479,7 +477,7 @@ def _pictures_in_words(work: Work) -> Iterator[None]:
             size = len(text_of(item.message.get("content")))
             if item.shown is not item.message:  # it is a preview with its pictures
                 size = work.options["preview_chars"]
-            if work.shorten({"op": "preview", "id": item.message["id"], "head": size, "tail": 0}):
+            if work.shorten(preview(item, size, 0)):
                 yield
 
 
@@ -548,8 +546,7 @@ def _preview_messages(
                 if work.sum_up(item):
                     yield
                 continue
-            op: Op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
-            if work.shorten(op):
+            if work.shorten(preview(item, shown, shown)):
                 yield
 
 
