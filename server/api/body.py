@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import Problem, refuse
@@ -55,12 +56,7 @@ async def read_object(
             "Content-Encoding: gzip, or none at all",
             headers={"Accept-Encoding": "gzip"},  # RFC 9110 section 15.5.16
         )
-    length = headers.get("content-length", "")
-    _check_size(
-        int(length) if length.isdigit() else 0, sizes
-    )  # the limit of this key, checked before the body is read
-    sent = await call.exchange.body()
-    _check_size(len(sent), sizes)
+    sent = await read_bytes(call, partial(_check_size, sizes))
     data: bytes | bytearray = sent
     if coding in GZIP:
         most = min(sizes.bytes, max(FREE, RATIO * len(sent)))
@@ -92,6 +88,15 @@ async def read_object(
     return value
 
 
+async def read_bytes(call: RequestContext, check: Callable[[int], object]) -> bytes:
+    """Return the body as it was sent. `check` refuses its size, which it says before it is read."""
+    length = call.request.headers.get("content-length", "")
+    check(int(length) if length.isdigit() else 0)
+    data = await call.exchange.body()
+    check(len(data))
+    return data
+
+
 async def read_fields(
     call: RequestContext, sizes: BodyLimits, schema: dict[str, Any]
 ) -> dict[str, Any]:
@@ -113,7 +118,7 @@ def misfit(place: tuple[str, ...], detail: str) -> Problem:
     return Problem("request_invalid", f"{where}: {detail}", errors=errors)
 
 
-def _check_size(size: int, sizes: BodyLimits) -> None:
+def _check_size(sizes: BodyLimits, size: int) -> None:
     if size > sizes.bytes:
         detail = f"The body has {size} bytes; this key may send {sizes.bytes} (max_request_size)"
         raise Problem("body_too_large", detail)

@@ -10,6 +10,7 @@ import base64
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -18,6 +19,7 @@ from ..json_types import Json
 from ..lib.runtime.command import COMMAND
 from ..session.workspace_error import WorkspaceError
 from ..tools.session_files import Workspace as Workspace
+from .body import read_bytes
 from .router import RequestContext
 from .static import byte_range, matches
 
@@ -194,10 +196,7 @@ async def receive_content(call: RequestContext, most: int, write: Write) -> Json
     headers = call.request.headers
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Problem("unsupported_media_type", "A file is sent as it is, without Content-Encoding")
-    length = headers.get("content-length", "")
-    _check_body(int(length) if length.isdigit() else 0, most)
-    data = await call.exchange.body()
-    _check_body(len(data), most)
+    data = await read_bytes(call, partial(_check_body, most))
     at, total = _place(headers.get("content-range", ""), len(data))
     if not data:
         return await write("", at, total)
@@ -209,7 +208,7 @@ async def receive_content(call: RequestContext, most: int, write: Write) -> Json
     return answer
 
 
-def _check_body(size: int, most: int) -> None:
+def _check_body(most: int, size: int) -> None:
     if size > most:
         text = f"The body has {size} bytes, and {most} may be sent at once (max_request_size)"
         step = "send the file in pieces, each with Content-Range: bytes a-b/total"

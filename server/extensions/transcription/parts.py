@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from ...api.body import read_bytes
 from ...api.router import RequestContext, Route
 from ...errors import Problem
 from ...lib.runtime.accounts import OWNER, Pool
@@ -72,10 +74,7 @@ class TranscriptionParts(Parts):
             raise Problem("not_found", NOBODY)
         kind, boundary = _kind(call)
         most = self._largest(call.key.owner)
-        length = call.request.headers.get("content-length", "")
-        _check_size(int(length) if length.isdigit() else 0, most)  # before the body is read
-        audio = await call.exchange.body()
-        _check_size(len(audio), most)
+        audio = await read_bytes(call, partial(_check_size, most))
         call.exchange.hold((3 if boundary else 2) * len(audio))
         if boundary:
             audio, kind = await offload(len(audio), _read_form, audio, boundary)
@@ -139,7 +138,7 @@ def _read_form(body: bytes, boundary: str) -> tuple[bytes, str]:
     return audio, kind
 
 
-def _check_size(size: int, most: int) -> None:
+def _check_size(most: int, size: int) -> None:
     if size > most:
         text = f"The recording has {size} bytes; this key may send {most}. Make it shorter."
         raise Problem("body_too_large", text)
