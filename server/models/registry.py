@@ -220,10 +220,7 @@ class Models:
         """Yield (name, api, address of its calls, entry) of the owner's, the default one first."""
         for name in dict.fromkeys((self._default, *self._entries)):
             if entry := self._entries.get(name):
-                preset = _preset(entry)
-                given = str(entry.get("api_url") or "").strip()
-                api = choose_api(str(entry.get("api") or ""), given, preset)
-                yield name, api, request_url(api, given, preset), entry
+                yield name, *_place_of(entry, _preset(entry)), entry
 
     # -- the server's own -------------------------------------------------------------------------
 
@@ -420,13 +417,12 @@ def _provider(
     limits = [each for each in (entry.get("max_tokens"), wanted.get("max_tokens")) if each]
     costs = _costs(entry) or _costs(wanted)
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
-    given = str(entry.get("api_url") or "").strip()
-    api = choose_api(str(entry.get("api") or ""), given, preset)
+    api, url = _place_of(entry, preset)
     if kind.get("is_vision") is False:  # true takes nothing back that `quirks` says
         preset = replace(preset, images=False)
     return Provider(
         name,
-        request_url(api, given, preset),
+        url,
         model,
         preset,
         api,
@@ -439,6 +435,13 @@ def _provider(
         cost_unit=str(unit),
         **more,
     )
+
+
+def _place_of(entry: Mapping[str, Any], preset: Preset) -> tuple[str, str]:
+    """Return (API, address of its calls) of an entry."""
+    given = str(entry.get("api_url") or "").strip()
+    api = choose_api(str(entry.get("api") or ""), given, preset)
+    return api, request_url(api, given, preset)
 
 
 def _check(name: str, entry: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, AnyStr
 
 MASK = "***"
 SHORTEST_PART = 4  # characters of a secret at the end of a text that are masked
@@ -44,7 +44,7 @@ class SecretFilter:
         if not self._secrets:
             return text
         text = remove_texts(self._rest + text, self._secrets)
-        keep = max((_prefix_at_end(text, secret) for secret in self._secrets), default=0)
+        keep = max((prefix_at_end(text, secret) for secret in self._secrets), default=0)
         self._rest = text[len(text) - keep :]
         return text[: len(text) - keep]
 
@@ -62,7 +62,7 @@ class SecretFilter:
             return value
         if isinstance(value, str):
             text: str = remove_texts(value, self._secrets)
-            part = max(_prefix_at_end(text, secret) for secret in self._secrets)
+            part = max(prefix_at_end(text, secret) for secret in self._secrets)
             return text[: len(text) - part] + MASK if part >= SHORTEST_PART else text
         if isinstance(value, dict):
             return {self.mask(key): self.mask(item) for key, item in value.items()}
@@ -71,7 +71,7 @@ class SecretFilter:
         return value
 
 
-def _prefix_at_end(text: str, secret: str) -> int:
-    """Return the length of the longest proper prefix of the secret that ends the text."""
-    most = min(len(text), len(secret) - 1)
-    return next((n for n in range(most, 0, -1) if text.endswith(secret[:n])), 0)
+def prefix_at_end(text: AnyStr, mark: AnyStr) -> int:
+    """Return the length of the longest proper prefix of the mark that ends the text."""
+    most = min(len(text), len(mark) - 1)
+    return next((n for n in range(most, 0, -1) if text.endswith(mark[:n])), 0)

@@ -19,6 +19,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..runtime.accounts import OWNER, Pool, niceness
+from ..runtime.secret_filter import prefix_at_end
 from .process import Job, Outcome, Process, parse_message, write_all
 from .process_call import Emit, ProcessCall
 
@@ -208,7 +209,7 @@ class CallOutput:
             self._held += data
             before, mark, _ = self._held.partition(self._mark)
             self._over = bool(mark) or not data
-            keep = 0 if self._over else _overlap(before, self._mark)
+            keep = 0 if self._over else prefix_at_end(before, self._mark)
             output, self._held = before[: len(before) - keep], before[len(before) - keep :]
             if output:
                 return output
@@ -255,9 +256,3 @@ def _identity(job: Job, code: str) -> str:
     limits = {name: value for name, value in job.limits.items() if name not in per_call}
     packages = job.package.environment if job.package else ""
     return json.dumps([code, packages, job.reach, limits])
-
-
-def _overlap(data: bytes, mark: bytes) -> int:
-    """Return how many bytes at the end of `data` may be the beginning of the mark."""
-    longest = min(len(data), len(mark) - 1)
-    return next((n for n in range(longest, 0, -1) if data.endswith(mark[:n])), 0)
