@@ -36,7 +36,6 @@ from .session_keys import (
 )
 from .webhooks import MAX_BODY, WAITING, Webhooks, send_waiting
 
-STEP_S = 240.0  # a wait is looked at so often, as the clock may be set and the machine sleep
 HOME = "@home"  # the person of the key of the home folder, in an address
 AGAIN_S = 30  # after which what could not run, or be looked at, is tried again
 NOT_RUN, NOT_RUN_CODE = "The session did not run by itself: {}", "keeper_not_run"
@@ -59,6 +58,8 @@ class Wakes:
     clock    Unix seconds
     again_s  after which what was refused is tried again
     """
+
+    step_s = 240.0  # a wait is looked at so often, as the clock may be set and the machine sleep
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class Wakes:
             if decision.at is None:
                 return
             while (left_s := decision.at.timestamp() - self._clock()) > 0:
-                await asyncio.sleep(min(left_s, STEP_S))
+                await asyncio.sleep(min(left_s, self.step_s))
 
     async def _begin(self, key: Key) -> None:
         """Have a session run, as soon as that is possible; a refusal is said in it."""
@@ -200,7 +201,7 @@ class Wakes:
         decision, _ = self._choose(key, stored, busy=True)
         if decision.act == "wait_for_end":
             self._changes.queue(key, "due", decision.record["last"])
-        at = min(decision.at or now + timedelta(days=1), now + timedelta(seconds=STEP_S))
+        at = min(decision.at or now + timedelta(days=1), now + timedelta(seconds=self.step_s))
         return decision._replace(act="wait", at=at)
 
     def _choose(

@@ -226,6 +226,8 @@ class InUse(unittest.IsolatedAsyncioTestCase):
 
         loop = asyncio.get_running_loop()
         changes = Changes(home, try_it, Marks(home))
+        message = {"id": "webhook-1", "role": "user", "content": "x"}
+        changes.queue(("ann", "s"), "delivery", message)
         change = asyncio.create_task(changes.answer(("ann", "s"), [{"id": "int-c1", "answer": NO}]))
         second = asyncio.create_task(refused.wait())
         await asyncio.wait((change, second), return_when=asyncio.FIRST_COMPLETED)
@@ -234,6 +236,8 @@ class InUse(unittest.IsolatedAsyncioTestCase):
         self.assertFalse(await change, "it does not wait")
         stored: Any = folder.read("s").session
         self.assertEqual(stored["interrupts"][0]["answer"], NO)
+        self.assertEqual(stored["ext"]["keeper"]["waiting"], [message])
+        self.assertEqual(changes.keys(), set())
 
     async def test_one_that_comes_while_it_runs_waits_and_the_first_counts(self) -> None:
         home = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -250,6 +254,8 @@ class InUse(unittest.IsolatedAsyncioTestCase):
                     await changes.answer(key, [{"id": "int-c1", "answer": late}])
                 self.assertEqual(caught.exception.code, "question_closed")
             self.assertEqual(await self.of_another_process(changes, key), "question_closed")
+        with self.assertRaises(Problem):  # it is free, and nothing has taken the first one yet
+            await changes.answer(key, [{"id": "int-c1", "answer": YES}])
         again = Changes(home, lambda owner: folder, Marks(home))  # another process, after a kill
         self.assertEqual(again.keys(), {key})
         (home / ".waiting" / ".DS_Store").touch()  # other programs look into folders, too

@@ -8,14 +8,18 @@ import tempfile
 import threading
 import time
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from http.client import HTTPResponse
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from server.extensions.keeper.job import GAVE_UP
-from server.extensions.keeper.marks import Mark, Marks
+from server.errors import Problem
+from server.extensions.keeper.feed import Feed
+from server.extensions.keeper.folder import KeptFolder, Room
+from server.extensions.keeper.job import GAVE_UP, Job, Means
+from server.extensions.keeper.marks import ENDED, Mark, Marks
 from server.lib.http.sse import Decoder
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
@@ -24,6 +28,7 @@ from ...chaos.test_kill import OWNED, Provider
 from ...tooling import patience
 from ...tooling.api import connect
 from ...tooling.child import Yaa
+from .test_storm import FakeRun
 
 CALLS = 20
 AUTO = {"config": {"tool": {"mark": {"auto_approve": True}}}}
@@ -299,6 +304,31 @@ class Running(Case):
         self.assertEqual(branch["ext"]["forked_from"]["session"], "shared")
         self.assertEqual(json.loads(file.read_text()), edited)
         self.assertEqual(self.executions("shared"), [1] * 3)
+
+
+class Refused(unittest.IsolatedAsyncioTestCase):
+    async def test_a_refusal_that_passes_is_waited_for_and_is_no_attempt(self) -> None:
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = KeptFolder(home, "", Room(9, 1 << 20, 1 << 20))
+        said: Any = {"id": "m", "role": "user", "content": "go"}
+        folder.put("s", {"messages": [said]}, "")
+        refusals = [Problem("busy", "too many runs", headers={"Retry-After": "1"})]
+
+        @asynccontextmanager
+        async def begin(owner: str, document: Any, *_: Any) -> AsyncIterator[Any]:
+            if refusals:
+                raise refusals.pop()
+            yield FakeRun(document, ["word"], lambda: None)
+
+        given: Any = begin
+        marks = Marks(home)
+        means = Means(given, folder, marks, Marks(home, ENDED), 0, 0.01)
+        job = Job("", "s", Feed(), lambda: means)
+        self.assertTrue(await job.open())
+        await job.work()
+        self.assertEqual((refusals, [*marks.all()]), ([], []))
+        stored: Any = folder.read("s").session["messages"]
+        self.assertEqual([each["content"] for each in stored], ["go", " word"])
 
 
 class Followed(Case):

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.errors import Problem
-from server.extensions.keeper.changes import Changes
+from server.extensions.keeper.changes import KINDS, Changes
 from server.extensions.keeper.denials import deny_unanswered
 from server.extensions.keeper.folder import KeptFolder, Room
 from server.extensions.keeper.kept_file import KeptFile
@@ -146,6 +146,12 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         await self.until(lambda: self.wakes._since)
         await self.wakes.close()
         self.assertEqual((len(self.messages()), self.runs), (1, 1))
+
+    async def test_hours_that_a_machine_has_slept_are_noticed(self) -> None:
+        self.now = DUE - 3_600
+        self.wakes.step_s = 0.01
+        await self.keep()
+        self.assertEqual(len(await self.until_run()), 1)
 
     async def test_what_it_waits_for_survives_a_restart(self) -> None:
         await self.keep()
@@ -312,6 +318,15 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.runs, 0)
         (said,) = self.messages()
         self.assertIn("did not run by itself", said["content"])
+
+
+class Queued(unittest.TestCase):
+    def test_a_run_that_was_decided_since_is_not_begun_again(self) -> None:
+        due = "2026-11-30T07:00:00+00:00"
+        for last, wanted in (("2026-11-30T06:00:00+00:00", True), (due, None)):
+            session: Any = {"messages": [], "ext": {"keeper": {"scheduled": {"last": last}}}}
+            made: Any = KINDS["due"].apply(session, due)
+            self.assertEqual(made["ext"]["keeper"]["scheduled"].get("queued"), wanted, last)
 
 
 class Unanswered(unittest.TestCase):
