@@ -218,13 +218,15 @@ yaa.define('ui/app', [
 
     /** @param {string} id @param {How} [how] */
     async function open(id, how) {
-      const [entry, before] = [await sessionStore.open(id), app.current]
+      /** @type {any} */ let entry = null
+      let before = app.current
       try {
+        [entry, before] = [await sessionStore.open(id), app.current]
         if (entry) return show(entry, how)
         toast(t('session.gone'))
       } catch (error) { // nothing that is stored keeps the page from its work
         console.warn(error)
-        show(before === entry ? sessionStore.fresh() : before, how)
+        if (entry) show(before === entry ? sessionStore.fresh() : before, how)
         toast(t('session.broken', { detail: /** @type {any} */ (error).message }), { bad: true })
       }
       address(app.current.session)
@@ -235,10 +237,7 @@ yaa.define('ui/app', [
       const session = await sessionStore.remove(id)
       if (app.current.session.id === id) show(sessionStore.fresh())
       if (!session) return
-      const undo = async () => {
-        await sessionStore.restore(session)
-        open(id)
-      }
+      const undo = () => sessionStore.restore(session).then(() => open(id))
       toast(t('side.deleted', { title: titleOf(session) || t('session.untitled') }), { label: t('side.undo'), action: undo })
     }
 

@@ -36,7 +36,7 @@ yaa.define('ext/keeper/launcher', [
       fetch: async (id) => {
         const row = list.row(id)
         if (!row && !sync.recordOf(id)) return null
-        if (row?.problem) return toast(t('keep.unusable', { detail: row.problem }), { bad: true }), null
+        if (row?.problem) throw new Error(row.problem) // which is said by who wanted to open it
         return sync.fetch(id, row?.changed)
       },
       onRemove: (id) => sync.remove(id, list.row(id)),
