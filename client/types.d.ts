@@ -244,31 +244,6 @@ interface Settings {
 // -- files --
 
 type FileKind = 'text' | 'image' | 'pdf' | 'csv' | 'markdown' | 'other'
-/** `message`: the result that says so */
-interface FileChange { path: string; change: 'added' | 'modified' | 'deleted' | 'mode'; bytes?: number; message?: string; conflict?: boolean; unkept?: boolean; [key: string]: Json }
-interface FilePoint { kind: 'start' | 'turn' | 'call'; tree: string; id: string; words: string }
-interface FileEntry { path: string; kind: string; bytes?: number; mode?: number; modified_ms?: number }
-interface KeptObjects { objects: string[]; bytes: number; left: { count: number; bytes: number } }
-/** The files of one session, on a server. Every failure is an ApiError. */
-interface Workspace {
-  list(path: string, options?: { tree?: string; depth?: number; offset?: number; limit?: number }): Promise<{ entries: FileEntry[]; complete: boolean }>
-  /** What is there, null for nothing; of kind `unknown` behind 10,000 entries of a folder. */
-  find(path: string): Promise<FileEntry | null>
-  read(path: string, options?: { tree?: string; most?: number }): Promise<Blob>
-  upload(path: string, file: Blob, options?: { signal?: AbortSignal; onProgress?: (sent: number) => void; pause?: (ms: number, signal?: AbortSignal) => Promise<void> }): Promise<any>
-  remove(path: string): Promise<any>
-  move(from: string, to: string): Promise<any>
-  state(): Promise<any>
-  record(): Promise<any>
-  diff(from: string, to: string, path?: string): Promise<{ files: FileChange[]; count: number; diff?: string }>
-  status(): Promise<{ files: FileChange[]; tree?: string; base?: string; count: number; left_out?: Record<string, any> }>
-  /** `tree`: the one that was looked at */
-  apply(paths?: string[], force?: boolean, tree?: string): Promise<any>
-  discard(paths?: string[], tree?: string): Promise<any>
-  /** `after`: undo only the change that made this tree of it */
-  restore(tree: string, after?: string, paths?: string[]): Promise<any>
-  archive(options?: { tree?: string; paths?: string[] }): Promise<Blob>
-}
 
 // -- tools of the page --
 
@@ -466,13 +441,6 @@ interface Modules {
   }
   'core/message-format': { format(pattern: string, values?: Record<string, any>, language?: string): string }
   'core/workspace-stand': { standOf(session: Session): string | null; treeOf(message: any): string }
-  'core/file-changes': {
-    linesOf(diff: string): { added: number; removed: number }
-    changesOf(session: Session, from?: number): { files: FileChange[]; count: number; leftOut: Record<string, any> }
-    pointsOf(session: Session): FilePoint[]
-    turnStart(session: Session): number
-    treeBefore(session: Session, index: number): string | null
-  }
   'core/file-names': {
     isJunk(path: string): boolean
     hiddenParts(words: string): { text: string; hidden: boolean }[]
@@ -486,25 +454,6 @@ interface Modules {
     mentionOf(path: string): string
     linkedPath(address: string, known?: readonly string[]): string
     bestMatches(paths: readonly string[], typed: string, most: number): string[]
-  }
-  'core/csv': { parseTable(text: string, most?: number): { rows: string[][]; columns: number; more: boolean } }
-  'core/zip': { zip(files: { name: string; bytes: Uint8Array }[]): Uint8Array[] }
-  'core/directory-object': {
-    readDirectory(text: string): { folders: { name: string; sha256: string }[]; files: { name: string; sha256: string; bytes: number }[] } | null
-    isHash(value: any): boolean
-  }
-  'io/workspace-api': { open(api: Api, session: string, folder?: string, watch?: (work: Promise<any>) => Promise<any>): Workspace }
-  'io/kept-objects': {
-    save(session: string, found: KeptObjects, bytes: Map<string, ArrayBuffer>): Promise<void>
-    of(session: string): Promise<KeptObjects | null>
-    get(hash: string): Promise<ArrayBuffer | null>
-    remove(session: string): Promise<void>
-    removeUnused(here: Set<string>): Promise<void>
-    hold(session: string, bytes: Map<string, ArrayBuffer>): void
-  }
-  'io/object-fetch': {
-    gather(session: Session, options: { get(hash: string): Promise<ArrayBuffer>; known?: Map<string, number>; mostBytes?: number; mostObjects?: number }): Promise<KeptObjects & { fetched: Map<string, ArrayBuffer> }>
-    sound(bytes: Map<string, ArrayBuffer>): Map<string, ArrayBuffer>
   }
   'io/changes': { once<T>(change: string, send: (headers: Record<string, string>) => Promise<T>): Promise<T> }
   'io/api': {

@@ -30,7 +30,7 @@ async function main() {
   const apis = use('io/api')
   const line = apis.create({ base: job.url, key: job.key })
   const direct = apis.create({ base: job.direct, key: job.key, timers: { set: real, clear: clearTimeout } })
-  const files = (api, id, folder) => use('io/workspace-api').open(api, id, folder)
+  const files = (api, id, folder) => use('ext/files/workspace-api').open(api, id, folder)
   const settings = use('ext/server/routes')
   const owner = settings.open(() => line)
   const truth = settings.open(() => direct)

@@ -502,7 +502,7 @@ await main(async (walk, job) => {
       },
       finish: () => page.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "en" })),
     }),
-    "open the page, a late part": scriptRow("js/ui/files/launcher\\.js$", {
+    "open the page, a late part": scriptRow("js/ext/files/launcher\\.js$", {
       act: () => page.waitForSelector(COMPOSER, { visible: true }),
       during: () => pause(15_000 / job.speed), // until the page has tried it as often as it does
       finish: async (fail) => {

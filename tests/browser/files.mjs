@@ -315,7 +315,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(async () => {
       await yaa.load("kept-files");
       const { session } = yaa.use("ui/commands").context().app.current;
-      const kept = await yaa.use("io/kept-objects").of(session.id);
+      const kept = await yaa.use("ext/files/kept-objects").of(session.id);
       return kept?.left.count === 0 && kept.objects.includes(yaa.use("core/workspace-stand").standOf(session));
     });
     await told("another server");
@@ -343,7 +343,7 @@ await main(async (walk, job) => {
     const [zipped, saved, other] = await page.evaluate(async () => {
       await Promise.all([yaa.load("dialogs"), yaa.load("kept-files")]);
       const { app } = yaa.use("ui/commands").context();
-      const [copies, kept, exporter] = ["ui/files/copies", "io/kept-objects", "ui/import-export"].map((name) => yaa.use(name));
+      const [copies, kept, exporter] = ["ext/files/copies", "ext/files/kept-objects", "ui/import-export"].map((name) => yaa.use(name));
       const { session } = app.current;
       const before = (await kept.of(session.id)).objects.sort().join();
       const files = [
@@ -518,7 +518,7 @@ await main(async (walk, job) => {
     // what comes into the layer after it was looked at is not applied
     await page.evaluate(async () => {
       const { app } = yaa.use("ui/commands").context();
-      await yaa.use("ui/files/session-files").routesOf(app).upload("plain.txt", new Blob(["EVIL"]));
+      await yaa.use("ext/files/session-files").routesOf(app).upload("plain.txt", new Blob(["EVIL"]));
     });
     await walk.press("Apply 1", ".files-bar button");
     await walk.sees(".toast", "The copy has changed since you looked at it");

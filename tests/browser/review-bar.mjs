@@ -40,8 +40,7 @@ await main(async (walk, job) => {
   await walk.step("every diff in one view, and what is not meant when it is asked for", async () => {
     await walk.press("Review", `${BAR} button`);
     await page.waitForFunction(() => document.querySelectorAll(".layer-row .diff").length === 2);
-    const lines = await page.$$eval(".layer-row .part-note", (all) => all.map((one) => one.innerText).join());
-    if (lines !== "+2 −2,+2 −0") throw new Error(lines);
+    await page.waitForFunction(() => [...document.querySelectorAll(".layer-row .part-note")].map((one) => one.innerText).join() === "+2 −2,+2 −0"); // after the diffs
     await walk.sees(".files-tabs [aria-selected=true]", "Changes");
     if (await page.$$eval(".files-tabs button", (all) => all.filter((one) => one.checkVisibility()).length) !== 2) throw new Error("two lists of changes");
     await walk.press("Compare with an earlier moment", ".files-view button");
@@ -75,7 +74,7 @@ await main(async (walk, job) => {
     await walk.sees(BAR, "2 files changed");
     await page.evaluate(async () => {
       const { app } = yaa.use("ui/commands").context();
-      await yaa.use("ui/files/session-files").routesOf(app).upload("late.txt", new Blob(["EVIL"]));
+      await yaa.use("ext/files/session-files").routesOf(app).upload("late.txt", new Blob(["EVIL"]));
     });
     await walk.press("Apply", `${BAR} button.primary`);
     await walk.sees(".toast", "The copy has changed since you looked at it");

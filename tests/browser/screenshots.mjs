@@ -155,7 +155,7 @@ await main(async (walk, job) => {
       await page.evaluate(async (text) => {
         await yaa.load("workspace");
         const { app } = yaa.use("ui/storage-notices").context();
-        const routes = yaa.use("ui/files/session-files").routesOf(app, await app.store.get("p-ask"));
+        const routes = yaa.use("ext/files/session-files").routesOf(app, await app.store.get("p-ask"));
         await routes.upload("src/report.py", new File([text], "report.py"));
       }, REPORT);
       await page.evaluate((wanted) => yaa.use("ui/storage-notices").context().actions.set({ language: wanted }), language);

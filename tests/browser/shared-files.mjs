@@ -40,7 +40,7 @@ await main(async (walk, job) => {
     await page.goto(id ? `${home}#s=${id}` : job.url);
     await at(page);
     await page.waitForSelector(COMPOSER, { visible: true });
-    await page.waitForFunction(() => { try { return yaa.use("ui/other-tabs") && yaa.use("ui/files/launcher") && yaa.use("ext/inspector/launcher") && yaa.use("ui/commands").context().app.server.info() } catch { return false } });
+    await page.waitForFunction(() => { try { return yaa.use("ui/other-tabs") && yaa.use("ext/files/launcher") && yaa.use("ext/inspector/launcher") && yaa.use("ui/commands").context().app.server.info() } catch { return false } });
   }
 
   async function upload(name) {
@@ -148,7 +148,7 @@ await main(async (walk, job) => {
     const zip = await one.evaluate(async () => {
       await yaa.load("kept-files");
       const { session } = yaa.use("ui/commands").context().app.current;
-      const [copies, kept] = [yaa.use("ui/files/copies"), yaa.use("io/kept-objects")];
+      const [copies, kept] = [yaa.use("ext/files/copies"), yaa.use("ext/files/kept-objects")];
       const stand = yaa.use("core/workspace-stand").standOf(session);
       while (!(await kept.of(session.id))?.objects.includes(stand)) await copies.keep(yaa.use("ui/commands").context().app, session);
       const bytes = new Uint8Array(await (await copies.zipped(session.id, JSON.stringify(session))).arrayBuffer());

@@ -1,5 +1,6 @@
 /** A page from which the folder of the extensions was deleted: what they draw stands there as text, and nothing fails. The job: {url}. */
 import { main } from "./driver.mjs";
+import { asking, put } from "./sample-session.mjs";
 
 const COMPOSER = "form.composer textarea";
 const ANSWER = "A formula $$x^2$$ then\n\n```mermaid\ngraph TD; a-->b\n```\n\n```html\n<h1>A page</h1>\n```\n";
@@ -37,7 +38,46 @@ await main(async (walk, job) => {
     await page.keyboard.type("he");
     await page.evaluate((selector) => { document.querySelector(selector).value = ""; }, COMPOSER);
     await page.keyboard.type("@abc");
+    const offered = await page.evaluate(() => [...document.querySelectorAll(".mention, .files-button, .composer-bar .folder, .review")].map((one) => one.className));
+    if (offered.length || await page.evaluate(() => yaa.use("ui/commands").list().some(({ id }) => id === "files"))) throw new Error(`files are offered: ${offered}`);
     if (warnings.length) throw new Error(warnings.join("\n"));
     await walk.clean("the page");
+  });
+
+  await walk.step("a call that changes a file is shown as its arguments say it, and allowed", async () => {
+    await put(page, asking("writes", "write_file", { path: "values.py", content: "value = 1\n" }));
+    await walk.sees(".ask .diff", "value = 1");
+    await walk.press("Deny", ".ask button");
+    await walk.press("Deny", ".ask .ask-actions:has(input) button");
+    await walk.sees(".tool", "denied");
+  });
+
+  await walk.step("a question about files is the server's own, with its choices", async () => {
+    const one = asking("files", "x", {});
+    const words = "This server lacks 2 parts of the session's files. Go on with the files that are there?";
+    one.interrupts = [{ id: "int-workspace_missing", reason: "workspace_missing", message: words, response_schema: { type: "object", properties: { action: { enum: ["uploaded", "go_on"] } }, required: ["action"] } }];
+    await put(page, one);
+    await walk.sees(".ask", words);
+    const shown = await walk.text(".ask");
+    if (!shown.includes("A question for you") || /tool|wants something/.test(shown)) throw new Error(shown);
+  });
+
+  await walk.step("files go with the message where they are texts; others are refused", async () => {
+    await page.evaluate(() => yaa.use("ui/commands").run("session.new"));
+    await walk.drop(".main", ["notes.md", "# Zebra\n", false], ["x.bin", "AP8A", true]);
+    await walk.sees(".toast", "x.bin");
+    await walk.send("calc 2+3");
+    await walk.says("The result");
+    await walk.sees(".sent-file", "notes.md");
+  });
+
+  await walk.step("a session is saved as a page", async () => {
+    await walk.press("More about this session");
+    await walk.press("Export this session", "[role=menuitem]");
+    await walk.sees("dialog[open]", "As what?");
+    if ((await walk.text("dialog[open]")).includes("ZIP")) throw new Error("a ZIP file of no files is offered");
+    await walk.press("Save", "dialog[open] .dialog-foot button");
+    await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+    if (warnings.length) throw new Error(warnings.join("\n"));
   });
 });

@@ -5,32 +5,46 @@ const test = require('node:test')
 const assert = require('node:assert')
 const path = require('node:path')
 const { use, yaa, JS } = require('./load-modules.js')
+const { fakeDocument } = require('./fake-document.js')
 
-require(path.join(JS, 'ui', 'files', 'attached-files.js'))
+globalThis.matchMedia ??= () => ({ matches: false, addEventListener() {} })
+globalThis.document = fakeDocument()
+for (const name of ['ui/dom', 'ui/i18n', 'i18n/en', 'i18n/attachments', 'ui/attachments']) require(path.join(JS, `${name}.js`))
+for (const name of ['ui/popup', 'css/attachments']) yaa.define(name, [], () => ({ toast() {}, say() {} }))
 
-/** A page whose session-files are of this test. */
+/** A page over a server that stores what is uploaded. */
 function page({ offered = true, mode = 'own', there = null, fails = '' } = {}) {
   const sent = []
   const adopted = []
-  const routes = {
-    find: async () => (there ? { path: 'attachments' } : null),
-    list: async () => ({ entries: there.map((name) => ({ path: `attachments/${name}` })) }),
-    upload: async (path, file) => {
-      if (path.includes(fails || '\0')) throw new Error('the disk is full')
-      sent.push([path, await file.text()])
-      return { tree: `tree ${sent.length}` }
+  const api = {
+    base: '',
+    async ask(address) {
+      const { pathname, searchParams } = new URL(address, 'http://yaa.test')
+      if (!pathname.endsWith('/files')) throw new Error(address)
+      const names = searchParams.get('path') ? there.map((name) => `attachments/${name}`) : there ? ['attachments'] : []
+      return { entries: names.map((name) => ({ path: name })), complete: true }
+    },
+    async request(address, { body }) {
+      const name = new URL(address, 'http://yaa.test').searchParams.get('path')
+      if (name.includes(fails || '\0')) throw Object.assign(new Error('the disk is full'), { kind: 'refused', status: 403 })
+      sent.push([name, await body.text()])
+      return Response.json({ tree: `tree ${sent.length}` })
     },
   }
-  const files = { isOffered: () => offered, modeOf: () => mode, routesOf: () => routes, adopt: (app, entry, tree) => adopted.push(tree), keep() {} }
-  const before = [yaa.load, yaa.use]
-  yaa.load = async () => {}
-  yaa.use = (name) => (name === 'ui/files/session-files' ? files : before[1](name))
-  const app = { server: { info: () => ({ workspace: {} }) }, current: { session: { id: 's' } } }
-  const done = () => { [yaa.load, yaa.use] = before }
-  return { app, sent, adopted, done }
+  const workspace = mode === 'own' ? {} : { folder: 'f' }
+  const app = {
+    server: { info: () => ({ ...(offered ? { workspace: {} } : {}), folders: [{ name: 'f', mode }] }), api: () => api }, current: { session: { id: 's', workspace, messages: [] } },
+    sessionStore: { amend(entry, work) {
+      const session = structuredClone(entry.session)
+      work(session)
+      adopted.push(session.workspace.tree)
+    } },
+  }
+  return { app, sent, adopted, entry: app.current }
 }
 
-const { place, isOffered, freeName } = use('ui/files/attached-files')
+const { place, isOffered, freeName } = use('ext/files/attached-files')
+const attached = use('ui/attachments')
 const attach = use('core/attachments')
 const small = { name: 'a.txt', file: new Blob(['hi']), part: attach.filePart('a.txt', 'hi'), text: 'hi', whole: 0, size: 2, image: null }
 const large = { name: 'b.txt', file: new Blob(['x'.repeat(50_000)]), part: null, text: 'x'.repeat(16_000), whole: 50_000, size: 50_000, image: null }
@@ -38,8 +52,8 @@ const binary = { name: 'c.zip', file: new Blob(['PK'], { type: 'application/zip'
 const picture = { name: 'p.png', file: new Blob(['png']), part: attach.imagePart('data:image/png;base64,AA'), image: 'data:', size: 3 }
 
 test('the message names the files, and has of a long text the beginning', async () => {
-  const { app, sent, adopted, done } = page({ there: ['A.TXT', 'c.zip'] })
-  const parts = await place(app, [small, large, binary, picture]).finally(done)
+  const { app, entry, sent, adopted } = page({ there: ['A.TXT', 'c.zip'] })
+  const parts = await place(app, entry, [small, large, binary, picture])
   assert.deepStrictEqual(sent.map(([path]) => path), ['attachments/a 2.txt', 'attachments/b.txt', 'attachments/c 2.zip', 'attachments/p.png'])
   assert.strictEqual(sent[1][1].length, 50_000)
   assert.deepStrictEqual(parts[0], attach.filePart('a.txt', 'hi', 'attachments/a 2.txt'))
@@ -51,26 +65,39 @@ test('the message names the files, and has of a long text the beginning', async 
 
 test('where files may not go, they go with the message, or not', async () => {
   for (const other of [{ offered: false }, { mode: 'read' }, { mode: 'write' }]) {
-    const { app, sent, done } = page(other)
-    assert.strictEqual(await isOffered(app), false)
-    assert.deepStrictEqual(await place(app, [small, picture]), [small.part, picture.part])
-    await assert.rejects(place(app, [small, large]), /b\.txt/).finally(done)
+    const { app, sent } = page(other)
+    assert.strictEqual(isOffered(app), false)
+    assert.deepStrictEqual(await attached.place(app, [small, picture]), [small.part, picture.part])
+    await assert.rejects(attached.place(app, [small, large]), /b\.txt/)
     assert.deepStrictEqual(sent, [])
   }
 })
 
 test('a server that stores none: what the message can hold goes, the others are said', async () => {
-  const { app, adopted, done } = page({ fails: 'attachments/' })
+  const { app, adopted } = page({ fails: 'attachments/' })
   const { warn } = console
   console.warn = () => {}
-  assert.deepStrictEqual(await place(app, [small, picture]).finally(() => { console.warn = warn }), [small.part, picture.part])
-  await assert.rejects(place(app, [small, binary]), /disk is full/).finally(done)
+  assert.deepStrictEqual(await attached.place(app, [small, picture]).finally(() => { console.warn = warn }), [small.part, picture.part])
+  await assert.rejects(attached.place(app, [small, binary]), /disk is full/)
   assert.deepStrictEqual(adopted, [undefined, undefined])
 })
 
 test('one that was attached before the page had its file stays a part', async () => {
-  const { app, done } = page()
-  assert.deepStrictEqual(await place(app, [{ name: 'old', part: small.part, image: null, size: 1 }]).finally(done), [small.part])
+  const { app } = page()
+  assert.deepStrictEqual(await attached.place(app, [{ name: 'old', part: small.part, image: null, size: 1 }]), [small.part])
+  assert.deepStrictEqual((await attached.place(app, [{ name: 'old', part: small.part }, picture])).slice(0, 2), [small.part, picture.part])
+})
+
+test('another session that is opened meanwhile gets nothing of it', async () => {
+  const { app, sent } = page()
+  const asked = []
+  const api = app.server.api()
+  const { ask } = api
+  api.ask = (address) => (asked.push(address), ask(address))
+  const placed = attached.place(app, [small])
+  app.current = { session: { id: 'other', workspace: {}, messages: [] } }
+  await placed
+  assert.deepStrictEqual([sent.length, asked.every((address) => address.startsWith('/workspaces/s/'))], [1, true])
 })
 
 test('names', () => {

@@ -3,14 +3,21 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const path = require('node:path')
 const { createHash } = require('node:crypto')
-const { use, JS } = require('./load-modules.js')
-require(path.join(JS, 'ui', 'files', 'copies.js'))
+const path = require('node:path')
+const { use, yaa, JS } = require('./load-modules.js')
+const { fakeDocument } = require('./fake-document.js')
 
-const copies = use('ui/files/copies')
-const kept = use('io/kept-objects')
+globalThis.matchMedia ??= () => ({ matches: false, addEventListener() {} })
+globalThis.document = fakeDocument()
+for (const name of ['ui/dom', 'ui/i18n', 'i18n/en']) require(path.join(JS, `${name}.js`))
+yaa.define('ui/popup', [], () => ({}))
+
+const copies = use('ext/files/copies')
+const kept = use('ext/files/kept-objects')
 const unzip = use('io/unzip')
+const { zip } = use('ext/files/zip')
+const { readDirectory } = use('ext/files/directory-object')
 
 const objectOf = (content) => {
   const buffer = new TextEncoder().encode(content).buffer
@@ -36,6 +43,12 @@ test('so does a page; what is not what its name says stays out', async () => {
   const hostile = { ...encoded, [hash]: btoa('other'), __proto__: 'x', '../../evil': btoa('x'), [`${'a'.repeat(64)}`]: '%%%' }
   assert.deepStrictEqual(hashes(copies.decoded(hostile)), hashes(new Map(FILES.slice(1))))
   for (const none of [undefined, null, 'text', 7, []]) assert.strictEqual(copies.decoded(none).size, 0)
+})
+
+test('an export says what is here, and what is not', async () => {
+  assert.strictEqual(await copies.keptWords('nobody'), '')
+  kept.hold('words', new Map(FILES))
+  assert.strictEqual(await copies.keptWords('words'), 'Kept in this browser: the contents of 4 files, 100 KB.')
 })
 
 test('what comes in is added to what is here', async () => {
@@ -102,4 +115,23 @@ test('after a run the page keeps what the session changed; without recorded call
   assert.strictEqual(asked.length, 2, 'what is here is not fetched again')
   await copies.keep(app, { id: 'w', messages: [] })
   assert.strictEqual(await kept.of('w'), null)
+})
+
+test('a ZIP file holds the files, byte for byte, and is read again', async () => {
+  const files = [
+    { name: 'session.yaa.json', bytes: new TextEncoder().encode('{"id":"文"}') }, { name: 'ordner/ü😀.bin', bytes: new Uint8Array([0, 255, 10]) }, { name: 'empty', bytes: new Uint8Array() },
+  ]
+  const blob = new Blob(zip(files))
+  assert.ok(await unzip.isZip(blob))
+  const found = []
+  for await (const { name, bytes } of unzip.files(blob, () => true)) found.push({ name, bytes: [...bytes] })
+  assert.deepStrictEqual(found, files.map(({ name, bytes }) => ({ name, bytes: [...bytes] })))
+  assert.throws(() => zip(Array.from({ length: 65_536 }, () => ({ name: 'a', bytes: new Uint8Array() }))), /65536 files are too many/)
+})
+
+test('a directory object is read; what is none of its entries is passed over', () => {
+  const hash = 'a'.repeat(64)
+  const text = JSON.stringify({ entries: { a: ['f', 420, 3, hash], b: ['d', 493, hash], c: ['l', '../x'], d: ['f', 420, -1, hash], e: ['f', 420, 1, 'nope'], f: 7 } })
+  assert.deepStrictEqual(readDirectory(text), { folders: [{ name: 'b', sha256: hash }], files: [{ name: 'a', sha256: hash, bytes: 3 }] })
+  for (const bad of ['', '[]', '{}', '{"entries":[]}', 'x']) assert.strictEqual(readDirectory(bad), null, bad)
 })

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { changesOf, linesOf, pointsOf, turnStart, treeBefore } = use('core/file-changes')
+const { changesOf, linesOf, pointsOf, turnStart, treeBefore } = use('ext/files/file-changes')
 
 const user = (id, content = id) => ({ id, role: 'user', content })
 const call = (id, name) => ({ id: `a${id}`, role: 'assistant', content: '', tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }] })

@@ -8,8 +8,8 @@ const path = require('node:path')
 const { execFileSync } = require('node:child_process')
 const { use, cpu, rounds, ROOT } = require('./load-modules.js')
 
-const { editFile } = use('core/file-edit')
-const { applyPatch } = use('core/apply-patch')
+const { editFile } = use('ext/files/file-edit')
+const { applyPatch } = use('ext/files/apply-patch')
 
 const { cases } = JSON.parse(fs.readFileSync(path.join(ROOT, 'tests/vectors/edits.json'), 'utf8'))
 

@@ -1,4 +1,4 @@
-// Names of files: hostile ones are shown as what they are, some letters find them, an @ names them. Tables and ZIP files.
+// Names of files: hostile ones are shown as what they are, some letters find them, an @ names them.
 'use strict'
 
 const test = require('node:test')
@@ -6,10 +6,6 @@ const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
 const names = use('core/file-names')
-const { parseTable } = use('core/csv')
-const { zip } = use('core/zip')
-const unzip = use('io/unzip')
-const { readDirectory } = use('core/directory-object')
 
 test('what programs make for themselves is no file that a person means', () => {
   const junk = ['.git/HEAD', '.git', 'a/.git/hooks/x', 'src/__pycache__/app.cpython-311.pyc', 'app.pyc', 'node_modules/x/i.js', '.venv/bin/python', 'venv/lib', '.mypy_cache/3.11/x', '.pytest_cache/v', 'a/.DS_Store']
@@ -72,36 +68,6 @@ test('how a file is looked at goes by its name', () => {
 test('bytes are a text, or not', () => {
   const cases = [['', true], ['plain', true], ['ü文', true], [new Uint8Array([0x61, 0]), false], [new Uint8Array([0xff, 0xfe, 0x41]), false], ['a'.repeat(8191) + 'ü', true]]
   for (const [bytes, expected] of cases) assert.strictEqual(names.isText(typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes), expected)
-})
-
-test('a table is read with quotes, line breaks and any separator', () => {
-  const cases = [
-    ['a,b\n1,2\n', [['a', 'b'], ['1', '2']]], ['a;b\r\n1;2', [['a', 'b'], ['1', '2']]], ['a\tb\n"x\ny"\t"q""q"', [['a', 'b'], ['x\ny', 'q"q']]],
-    ['\ufeffa,b', [['a', 'b']]], ['', []], ['"half', [['half']]], ['"a,b";c\n1;2', [['a,b', 'c'], ['1', '2']]], ['a\n\nb', [['a'], ['b']]], [',\n', [['', '']]],
-  ]
-  for (const [text, rows] of cases) assert.deepStrictEqual(parseTable(text).rows, rows, JSON.stringify(text))
-  const { rows, more, columns } = parseTable('1,2\n'.repeat(1000), 10)
-  assert.deepStrictEqual([rows.length, more, columns], [10, true, 2])
-  assert.strictEqual(parseTable('a\nb\n', 2).more, false)
-})
-
-test('a ZIP file holds the files, byte for byte, and is read again', async () => {
-  const files = [
-    { name: 'session.yaa.json', bytes: new TextEncoder().encode('{"id":"文"}') }, { name: 'ordner/ü😀.bin', bytes: new Uint8Array([0, 255, 10]) }, { name: 'empty', bytes: new Uint8Array() },
-  ]
-  const blob = new Blob(zip(files))
-  assert.ok(await unzip.isZip(blob))
-  const found = []
-  for await (const { name, bytes } of unzip.files(blob, () => true)) found.push({ name, bytes: [...bytes] })
-  assert.deepStrictEqual(found, files.map(({ name, bytes }) => ({ name, bytes: [...bytes] })))
-  assert.throws(() => zip(Array.from({ length: 65_536 }, () => ({ name: 'a', bytes: new Uint8Array() }))), /65536 files are too many/)
-})
-
-test('a directory object is read; what is none of its entries is passed over', () => {
-  const hash = 'a'.repeat(64)
-  const text = JSON.stringify({ entries: { a: ['f', 420, 3, hash], b: ['d', 493, hash], c: ['l', '../x'], d: ['f', 420, -1, hash], e: ['f', 420, 1, 'nope'], f: 7 } })
-  assert.deepStrictEqual(readDirectory(text), { folders: [{ name: 'b', sha256: hash }], files: [{ name: 'a', sha256: hash, bytes: 3 }] })
-  for (const bad of ['', '[]', '{}', '{"entries":[]}', 'x']) assert.strictEqual(readDirectory(bad), null, bad)
 })
 
 test('a text in parts: what cannot be seen is written out, what is usual stays', () => {

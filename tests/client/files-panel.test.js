@@ -3,8 +3,10 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
+const fs = require('node:fs')
 const path = require('node:path')
-const { use, yaa, JS, random } = require('./load-modules.js')
+const vm = require('node:vm')
+const { JS, random } = require('./load-modules.js')
 const { fakeDocument } = require('./fake-document.js')
 const { FakeIDB } = require('./fake-idb.js')
 
@@ -12,14 +14,20 @@ globalThis.matchMedia ??= () => ({ matches: false, addEventListener() {} })
 Object.assign(globalThis, { document: fakeDocument(), indexedDB: new FakeIDB() })
 globalThis.addEventListener ??= () => {}
 globalThis.dispatchEvent ??= () => {}
-yaa.load = async () => {}
-for (const name of ['dom', 'i18n', 'files/session-files', 'files/file-list', 'files/file-tree', 'files/uploads', 'files/panel']) require(path.join(JS, 'ui', `${name}.js`))
-for (const name of ['en', 'files']) require(path.join(JS, 'i18n', `${name}.js`))
 /** What stands beside the list is no part of this. */
 const beside = () => ({ el: document.createElement('div'), refresh() {}, show() {} })
 const OTHERS = { toast() {}, say() {}, offerUndo() {}, openFolders() {}, nameOf: () => '', fileView: beside, changesView: beside, layerView: beside }
-for (const name of ['ui/popup', 'ui/files/file-actions', 'ui/files/folder-picker', 'ui/files/file-view', 'ui/files/changes-view', 'ui/files/layer-view', 'css/files', 'css/tools']) yaa.define(name, [], () => OTHERS)
-const panels = use('ui/files/panel')
+const STUBS = ['ui/popup', 'ext/files/file-actions', 'ext/files/folder-picker', 'ext/files/file-view', 'ext/files/changes-view', 'ext/files/layer-view', 'ext/files/panel-style', 'css/tools']
+
+const run = (/** @type {string} */ name) => vm.runInThisContext(fs.readFileSync(path.join(JS, `${name}.js`), 'utf8'))
+run('kernel') // a registry of its own
+const { yaa } = globalThis
+yaa.load = async () => {}
+for (const name of STUBS) yaa.define(name, [], () => OTHERS)
+for (const folder of ['core', 'io', 'ext/files']) for (const file of fs.readdirSync(path.join(JS, folder))) if (file.endsWith('.js') && !STUBS.includes(`${folder}/${file.slice(0, -3)}`)) run(`${folder}/${file.slice(0, -3)}`)
+for (const name of ['ui/dom', 'ui/i18n', 'i18n/en']) run(name)
+const { use } = yaa
+const panels = use('ext/files/panel')
 const { create } = use('io/api')
 
 const [OLD, NEW] = ['a'.repeat(64), 'b'.repeat(64)]

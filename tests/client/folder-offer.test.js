@@ -18,12 +18,12 @@ function open({ search = '?folder=proj', folders = [{ name: 'proj', mode: 'overl
   const read = (name) => vm.runInContext(fs.readFileSync(path.join(JS, `${name}.js`), 'utf8'), context)
   read('kernel')
   context.yaa.define('ui/dom', [], () => ({ h, icon: () => null, text: (el, words) => { el.said = words } }))
-  context.yaa.define('i18n/files', [], () => ({ t: (key, { name } = {}) => `${key} ${name ?? ''}` }))
+  context.yaa.define('ext/files/texts', [], () => ({ t: (key, { name } = {}) => `${key} ${name ?? ''}` }))
   context.yaa.define('core/file-names', [], () => ({ visible: String }))
-  context.yaa.define('ui/files/session-files', [], () => ({ foldersOf: () => folders, folderOf: (app) => app.current.session.workspace?.folder ?? '' }))
-  read('ui/files/folder-offer')
+  context.yaa.define('ext/files/session-files', [], () => ({ foldersOf: () => folders, folderOf: (app) => app.current.session.workspace?.folder ?? '' }))
+  read('ext/files/folder-offer')
   const app = { watchers: new Set(), current: { session: { messages } } }
-  context.yaa.use('ui/files/folder-offer').start({ app, actions: { draw: () => place.drawn++ } }, (name) => place.chosen.push(name))
+  context.yaa.use('ext/files/folder-offer').start({ app, actions: { draw: () => place.drawn++ } }, (name) => place.chosen.push(name))
   for (const watcher of app.watchers) watcher()
   return { app, place, shown: () => place.prepended.filter((el) => el.isConnected && !el.hidden) }
 }

@@ -8,8 +8,13 @@ const { random, rounds } = require('./random.js')
 const ROOT = path.resolve(__dirname, '../..')
 const JS = path.join(ROOT, 'client', 'js')
 
+/** Is it there: a module, or a folder? What can be deleted may be gone. @param {string} name */
+function has(name) {
+  return fs.existsSync(path.join(JS, name)) || fs.existsSync(path.join(JS, `${name}.js`))
+}
+
 require(path.join(JS, 'kernel.js'))
-for (const folder of ['core', 'io', 'ext']) {
+for (const folder of ['core', 'io', 'ext'].filter(has)) {
   for (const file of fs.readdirSync(path.join(JS, folder), { recursive: true }).sort()) {
     if (file.endsWith('.js')) require(path.join(JS, folder, file))
   }
@@ -24,4 +29,4 @@ function cpu() {
   return (user + system) / 1000
 }
 
-module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, rounds, cpu, textFiles, ROOT, JS }
+module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, rounds, cpu, has, textFiles, ROOT, JS }

@@ -10,8 +10,8 @@ const { createHash } = require('node:crypto')
 const { use, JS } = require('./load-modules.js')
 const { FakeIDB } = require('./fake-idb.js')
 
-const workspaces = use('io/workspace-api')
-const { gather, sound } = use('io/object-fetch')
+const workspaces = use('ext/files/workspace-api')
+const { gather, sound } = use('ext/files/object-fetch')
 const apis = use('io/api')
 
 const answer = (body, status = 200) => new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } })
@@ -199,8 +199,8 @@ test('of objects out of a file those stay whose bytes are what their name says',
 /** What a page has of the store, after it was loaded. @param {any} [indexedDB] */
 function keeper(indexedDB) {
   const context = vm.createContext({ indexedDB })
-  for (const file of ['kernel', 'io/idb-transaction', 'io/kept-objects']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
-  return context.yaa.use('io/kept-objects')
+  for (const file of ['kernel', 'io/idb-transaction', 'ext/files/kept-objects']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
+  return context.yaa.use('ext/files/kept-objects')
 }
 const NONE = { count: 0, bytes: 0 }
 

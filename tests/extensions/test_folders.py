@@ -1,5 +1,7 @@
 """An extension can be deleted: its folder, its tests and its page. What is left works.
 
+So can a folder of the page, with its groups of scripts and the tests that name it.
+
 In one copy of everything each is taken out alone and put back, at last all of them together.
 """
 
@@ -24,6 +26,7 @@ from ..tooling.tools import ROOT
 from . import page_of
 
 INDEX = "docs/index.md"
+GROUP = re.compile(r"<template data-group=(?:(?!</template>).)*</template>\n", re.S)
 SECONDS = patience.seconds(300)
 # The rules, the docs, and what reads what extensions declare.
 MODULES = (
@@ -93,9 +96,38 @@ class Folders(unittest.TestCase):
                 (self.aside / place).rename(self.folder / place)
             index.write_text(lines)
 
-    def run_there(self, *arguments: str) -> str:
+    @contextmanager
+    def without_folder_of_the_page(self, *names: str) -> Iterator[None]:
+        """Take folders of `client/js/ext` out of the copy, and the client's tests that use them.
+
+        Those that ask with `has(…)` what is there are left.
+        """
+        used = re.compile(rf"'ext/({'|'.join(names)})/|'ext', '({'|'.join(names)})'")
+        asks = re.compile(r"^const \{[^}]*\bhas\b", re.M)
+        texts = {path: path.read_text() for path in (self.folder / "tests/client").glob("*.js")}
+        tests = [
+            path.relative_to(self.folder)
+            for path, text in texts.items()
+            if used.search(text) and not asks.search(text)
+        ]
+        gone = [*(Path("client/js/ext") / name for name in names), *tests]
+        index = self.folder / "client/index.html"
+        text = index.read_text()
+        for place in gone:
+            (self.aside / place).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / place).rename(self.aside / place)
+        named = re.compile(rf"js/ext/({'|'.join(names)})/")
+        index.write_text(GROUP.sub(lambda found: "" if named.search(found[0]) else found[0], text))
+        try:
+            yield
+        finally:
+            for place in gone:
+                (self.aside / place).rename(self.folder / place)
+            index.write_text(text)
+
+    def run_there(self, *arguments: str, program: str = sys.executable) -> str:
         done = subprocess.run(
-            [sys.executable, *arguments],
+            [program, *arguments],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -135,6 +167,15 @@ class Folders(unittest.TestCase):
                 self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok", *left])
                 self.import_tests()
                 self.run_tests(*self.guarded(name))
+
+    def test_without_a_folder_of_the_page_the_tests_of_the_page_that_are_left_pass(self) -> None:
+        node = shutil.which("node")
+        if not node:
+            self.skipTest("there is no node")
+        every = sorted(path.name for path in (ROOT / "client/js/ext").iterdir())
+        for names in (["files"], every):
+            with self.subTest(names), self.without_folder_of_the_page(*names):
+                self.run_there("--test", "tests/client", program=node)
 
     def test_without_all_of_them_the_rules_and_the_docs_hold(self) -> None:
         with self.without([*present()]) as left:

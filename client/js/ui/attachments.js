@@ -1,8 +1,8 @@
 // Files beside a message: the tray over the composer while it is written, and how they look in the thread.
 
 yaa.define('ui/attachments', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'ui/files/attached-files', 'css/attachments', 'i18n/attachments',
-], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles, placing) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'core/attachments', 'core/safe-urls', 'io/draft-files', 'css/attachments', 'i18n/attachments',
+], (dom, { t, count }, { toast, say }, attachments, safeUrls, draftFiles) => {
   const { h, icon, iconButton, list, text } = dom
   const { LIMITS } = attachments
   /** So many refusals are said, of the others their number. */
@@ -91,7 +91,7 @@ yaa.define('ui/attachments', [
     async function placed(signal) {
       goesUp(true)
       try {
-        return await placing.place(app, all, signal)
+        return await place(app, all, signal)
       } catch (error) {
         if (signal.aborted) return null
         toast(t('attach.unplaced', { detail: /** @type {any} */ (error).message }), { bad: true })
@@ -122,6 +122,23 @@ yaa.define('ui/attachments', [
     bytes < 1024 ? t('attach.bytes', { n: count(bytes) }) : t('attach.kilobytes', { n: count(Math.round(bytes / 1024)) })
   )
 
+  /** What puts files into the workspace; null where they may not go there. @param {any} app */
+  async function placingOf(app) {
+    const placing = await yaa.part('attached-files')
+    return placing?.isOffered(app) ? placing : null
+  }
+
+  /** The parts of a message; its files are in the workspace then, if they may. @param {any} app @param {Pick<Attached, 'name' | 'part' | 'file'>[]} all @param {AbortSignal} [signal] @returns {Promise<any[]>} */
+  async function place(app, all, signal) {
+    const { current } = app // another one may be opened meanwhile
+    const placing = all.some(({ file }) => file) ? await placingOf(app) : null
+    if (placing) return placing.place(app, current, all, signal)
+    return all.map(({ part, name }) => {
+      if (!part) throw new Error(name)
+      return part
+    })
+  }
+
   /** @param {any} app @param {File} file @returns {Promise<Attached | string>} or why not */
   async function attachedOf(app, file) {
     const { name, size, attached } = /** @type {File & {attached?: Attached}} */ (file)
@@ -133,7 +150,7 @@ yaa.define('ui/attachments', [
       if (url.length > LIMITS.image * 1.4) return t('attach.large', { name, max: sizeOf(LIMITS.image) })
       return { ...base, size: Math.round(url.length * 0.75), part: attachments.imagePart(url), image: url }
     }
-    const most = await placing.isOffered(app).catch(() => false) ? LIMITS.upload : LIMITS.text
+    const most = await placingOf(app).catch(() => null) ? LIMITS.upload : LIMITS.text
     if (size > most) return t('attach.large', { name, max: sizeOf(most) })
     const alone = size > LIMITS.inline && most === LIMITS.upload
     const text = alone ? beginning(new Uint8Array(await file.slice(0, LIMITS.inline).arrayBuffer())) : attachments.decode(new Uint8Array(await file.arrayBuffer()))
@@ -202,5 +219,5 @@ yaa.define('ui/attachments', [
     return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 
-  return { tray, filesView, words: (/** @type {any} */ content) => attachments.split(content).words }
+  return { tray, place, filesView, words: (/** @type {any} */ content) => attachments.split(content).words }
 })

@@ -13,7 +13,7 @@ yaa.define('ui/import-export', [
   const { h, icon, uid } = dom
   const { t } = words
   /** @typedef {import('./types').CommandContext} CommandContext */
-  /** `zip` only where the files of the session are here (ui/files/copies). @typedef {'page' | 'markdown' | 'json' | 'zip'} Format */
+  /** `zip` only where copies of the session's files are here. @typedef {'page' | 'markdown' | 'json' | 'zip'} Format */
   const FORMATS = /** @type {Format[]} */ (['page', 'markdown', 'json', 'zip'])
   const EXTENSIONS = { page: 'html', markdown: 'md', json: 'yaa.json', zip: 'zip' }
   const TYPES = { page: 'text/html', markdown: 'text/markdown', json: 'application/json' }
@@ -27,7 +27,7 @@ yaa.define('ui/import-export', [
   async function exportSession(context, id) {
     const session = await read(context, id)
     if (!session) return
-    const files = await keptFiles(session)
+    const files = await (await copies())?.keptWords(session.id) ?? ''
     const form = exportForm(session, context.app.settings.get('exportAs'), files)
     const finish = async (/** @type {(content: any, format: Format) => any} */ does) => {
       const { format, short, secrets } = form.read()
@@ -47,24 +47,15 @@ yaa.define('ui/import-export', [
     form.onchange((/** @type {string} */ format) => { copy.hidden = format === 'page' || format === 'zip' })
   }
 
-  /** The copies of its files that are here; null without any. @param {Session} session @returns {Promise<KeptObjects | null>} */
-  async function keptFiles({ id }) {
-    await Promise.all([yaa.load('workspace'), yaa.load('kept-files')])
-    yaa.use('i18n/files')
-    const found = await yaa.use('io/kept-objects').of(id)
-    return found?.objects.length ? found : null
-  }
-
   /** @param {Session} session @param {Format} format @param {boolean} short */
   async function contentOf(session, format, short) {
     const shown = short ? condense(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
-    const copies = () => yaa.use('ui/files/copies')
-    if (format === 'zip') return copies().zipped(session.id, `${JSON.stringify(shown, null, 2)}\n`)
+    if (format === 'zip') return (await copies()).zipped(session.id, `${JSON.stringify(shown, null, 2)}\n`)
     if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
     if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
     await yaa.load()
     const language = document.documentElement.lang
-    const objects = short ? {} : await copies().encoded(session.id)
+    const objects = short ? {} : await (await copies())?.encoded(session.id)
     return page({ source: yaa.source(), session: shown, objects, sprite: sprite(), language, saved: new Date().toISOString() })
   }
 
@@ -79,7 +70,7 @@ yaa.define('ui/import-export', [
     return svg ? new XMLSerializer().serializeToString(svg) : ''
   }
 
-  /** @param {Session} session @param {string | undefined} last the format taken last time @param {KeptObjects | null} files */
+  /** @param {Session} session @param {string | undefined} last the format taken last time @param {string} files what is said of the copies that are here */
   function exportForm(session, last, files) {
     const name = uid('format')
     const formats = files ? FORMATS : FORMATS.filter((format) => format !== 'zip')
@@ -96,7 +87,7 @@ yaa.define('ui/import-export', [
     const list = h('section', null, h('h3.label', null, t('export.secrets', { n: secrets.length })),
       h('p.hint', null, t(secrets.length ? 'export.secretsHint' : 'export.secretsNone')),
       h('ul.secrets', { hidden: !secrets.length }, secrets.map((one, i) => secretRow(one, boxes[i]))))
-    const told = files ? h('p.hint', null, t('copies.kept', { n: files.objects.length, size: sizeOf(files.bytes) }), ' ', files.left.count ? t('export.filesLeft', { n: files.left.count, size: sizeOf(files.left.bytes) }) : '') : null
+    const told = files ? h('p.hint', null, files) : null
     const el = h('div.group', null, choice, told, shortRow, list)
     /** @type {((format: string) => void) | null} */ let heard = null
     const format = () => radios.find((one) => one.checked)?.value
@@ -111,9 +102,6 @@ yaa.define('ui/import-export', [
       onchange: (/** @type {(format: string) => void} */ callback) => { heard = callback; draw() },
     }
   }
-
-  /** @param {number} bytes */
-  const sizeOf = (bytes) => yaa.use('ui/files/file-list').size(bytes)
 
   /** @param {Secret} secret @param {any} box */
   function secretRow(secret, box) {
@@ -187,19 +175,20 @@ yaa.define('ui/import-export', [
   async function* textsIn(file) {
     if (!await unzip.isZip(file)) {
       const text = await file.text()
-      yield { name: file.name, text, objects: async () => (await copies()).decoded(extract(text)?.objects) }
+      yield { name: file.name, text, objects: (/** @type {any} */ part) => part.decoded(extract(text)?.objects) }
       return
     }
-    const objects = async () => (await copies()).unzipped(file)
+    const objects = (/** @type {any} */ part) => part.unzipped(file)
     for await (const one of unzip.texts(file, (name) => /\.jsonl?$/i.test(name))) yield { ...one, objects }
   }
 
-  const copies = () => yaa.load('kept-files').then(() => yaa.use('ui/files/copies'))
+  const copies = () => yaa.part('copies')
 
-  /** Files that came with a session whose calls have recorded any. @param {CommandContext} context @param {Session} session @param {() => Promise<Map<string, ArrayBuffer>>} objects */
+  /** Files that came with a session whose calls have recorded any. @param {CommandContext} context @param {Session} session @param {(part: any) => any} objects */
   async function takeFiles({ app }, session, objects) {
     if (!session.messages.some((message) => message.result?.tree)) return
-    await (await copies()).takeBack(session, await objects(), app.store.kind === 'idb')
+    const part = await copies()
+    await part?.takeBack(session, await objects(part), app.store.kind === 'idb')
   }
 
   /**

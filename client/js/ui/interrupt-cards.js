@@ -41,7 +41,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'core/patch', 'css/cards'
 
     /** Its body may come later: client tools are loaded last. */
     function build() {
-      const make = Object.hasOwn(BODIES, interrupt.reason) ? BODIES[interrupt.reason] : BODIES.client_tool ?? coming
+      const make = Object.hasOwn(BODIES, interrupt.reason) ? BODIES[interrupt.reason] : BODIES.input_required ?? coming
       if (make === made) return
       if (make === coming) bring()
       made = make

@@ -11,7 +11,6 @@ yaa.define('ui/late-parts', [], () => {
     bring(() => Promise.all([more(), yaa.load('session-defaults')]), () => { for (const name of ['ui/focus-recovery', 'ui/permission-picker', 'ui/mode-picker', 'ui/pair-picker', 'ui/file-drop', 'ui/more-icons', 'ui/composer-history', 'ui/server-warnings', 'ui/wait-line', 'ui/large-session']) yaa.use(name).start(context) })
     if (!standalone) bring(() => Promise.all([yaa.load('storage'), yaa.load('dialogs')]), () => yaa.use('ui/storage-notices').start())
     bring(() => yaa.load('work'), () => yaa.use('ui/work/launcher').start(context))
-    bring(() => yaa.load('workspace'), () => yaa.use('ui/files/launcher').start(context))
     for (const { name, group } of yaa.parts('launcher')) bring(() => yaa.load(group), () => yaa.use(name).start(context))
     if (!standalone) bring(() => yaa.load('other-tabs'), () => yaa.use('ui/other-tabs').start(context))
     // what a key opens should be open before the keys that are meant for it

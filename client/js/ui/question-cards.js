@@ -25,7 +25,7 @@ yaa.define('ui/question-cards', [
     const schema = plainSchema(interrupt.response_schema)
     const text = String(interrupt.message ?? parseArgs(call?.function.arguments)?.question ?? '')
     const cancel = refusals(interrupt, give)
-    const title = t(server ? 'question.server' : tool === 'ask_user' ? 'question.model' : 'question.tool', { server: escapeControls(String(server)), tool: ownName(tool, server) })
+    const title = t(!server && !tool ? 'question.title' : server ? 'question.server' : tool === 'ask_user' ? 'question.model' : 'question.tool', { server: escapeControls(String(server)), tool: ownName(tool, server) })
     const wrong = h('p.problem', { role: 'alert', hidden: true }, t('question.ownKey'))
     /** @type {Give} */
     const answer = (payload, status) => {

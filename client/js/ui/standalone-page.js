@@ -51,7 +51,8 @@ yaa.define('ui/standalone-page', [
     const file = fileOf(data)
     const store = memory.open()
     await putInto(store, session)
-    if (objects) await yaa.use('ui/files/copies').takeBack(session, yaa.use('ui/files/copies').decoded(objects), false)
+    const copies = await yaa.part('copies')
+    if (objects) await copies?.takeBack(session, copies.decoded(objects), false)
     const own = settings.open({ storage: null })
     own.set('side', 'closed')
     /** @type {() => void} */ let joined = () => {}
@@ -112,7 +113,7 @@ yaa.define('ui/standalone-page', [
     }
     held.file = async (/** @type {string} */ path, asked = false) => {
       if (!ready()) {
-        const kept = await yaa.use('ui/files/copies').fileOf(app.current.session, path)
+        const kept = await (await yaa.part('copies'))?.fileOf(app.current.session, path)
         if (kept) return kept
         const joined = new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
         if (asked) connect()
@@ -200,12 +201,12 @@ yaa.define('ui/standalone-page', [
     if (store.kind === 'memory') return toast(t('standalone.keepFailed'), { bad: true })
     await app.current.run?.done // what is being said belongs to it
     const { session } = app.current
-    const copies = yaa.use('ui/files/copies')
-    const objects = await copies.bytesOf(session.id)
+    const copies = await yaa.part('copies')
+    const objects = await copies?.bytesOf(session.id)
     const there = await store.get(session.id)
     const isThere = there !== null && tree.merge(there, session) === 0
     const kept = { ...session, id: there && !isThere ? uuid() : session.id }
-    if (!isThere) await putInto(store, kept).then(() => copies.takeBack(kept, objects, true))
+    if (!isThere) await putInto(store, kept).then(() => copies?.takeBack(kept, objects, true))
     await store.flush()
     localStorage.setItem(KEPT, JSON.stringify([...keptFiles(), file]))
     history.replaceState(null, '', `#s=${encodeURIComponent(kept.id)}`)

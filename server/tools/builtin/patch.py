@@ -2,7 +2,7 @@
 
 Line numbers and counts are often wrong there, so a hunk is placed by its lines; where they occur
 more than once, by correct numbers, by the heading after `@@`, or by the order of the hunks, and
-otherwise it is refused. client/js/core/apply-patch.js does the same for the page;
+otherwise it is refused. client/js/ext/files/apply-patch.js does the same for the page;
 tests/vectors/edits.json holds both to it.
 """
 

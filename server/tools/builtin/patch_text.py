@@ -2,7 +2,7 @@
 
 Two forms: unified diffs, with headers of git or none, and the form that begins with `*** Begin
 Patch`. Numbers and counts of a header are only what it says; patch.py places a hunk by its lines.
-client/js/core/patch-text.js does the same for the page.
+client/js/ext/files/patch-text.js does the same for the page.
 """
 
 from __future__ import annotations

@@ -191,8 +191,7 @@ yaa.define('ui/tools/card-body', [
   async function againstFile(name, args, app, of) {
     if (!app.server.info()?.workspace) return null
     try {
-      await Promise.all(['workspace', 'files'].map((group) => yaa.load(group)))
-      return await yaa.use('ui/files/approval-diff').refine(app, name, args, of)
+      return await (await yaa.part('approval-diff'))?.refine(app, name, args, of) ?? null
     } catch (error) {
       console.warn(error)
       return null
