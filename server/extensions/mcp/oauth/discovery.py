@@ -58,8 +58,6 @@ class Web:
             url = safe_url(target, "redirect")
         else:
             raise OAuthError(f"{origin_of(url)} redirects more than {MAX_MOVES} times")
-        if status >= 500 or status == 429:
-            raise OAuthError(f"{origin_of(url)} answered {status}", UNREACHABLE)
         return document if status == 200 else None
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Json]:
@@ -72,8 +70,6 @@ class Web:
             raise OAuthError(
                 f"{origin_of(url)} redirects what may hold a secret; it is not sent", UNSAFE
             )
-        if status >= 500 or status == 429:
-            raise OAuthError(f"{origin_of(url)} answered {status}", UNREACHABLE)
         return status, document or {}
 
     async def challenge(self, url: str, headers: Mapping[str, str], body: bytes) -> str:
@@ -91,7 +87,7 @@ class Web:
     async def _ask(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> tuple[int, Json | None, str]:
-        """Return (status, JSON object, redirect target)."""
+        """Return (status, JSON object, redirect target). Raises OAuthError for a broken server."""
         public = await self._is_limited(urlsplit(url).hostname or "")
         try:
             async with asyncio.timeout(WAIT_S):
@@ -104,11 +100,14 @@ class Web:
                 async with response:
                     moved = response.status in MOVED and response.headers.get("location", "")
                     document = None if moved else await _object_of(response)
-                    return response.status, document, moved or ""
+                    status = response.status
         except TimeoutError:
             raise OAuthError(_silent(url), UNREACHABLE) from None
         except ClientError as error:
             raise OAuthError(error.message, UNREACHABLE) from None
+        if status >= 500 or status == 429:
+            raise OAuthError(f"{origin_of(url)} answered {status}", UNREACHABLE)
+        return status, document, moved or ""
 
     async def _is_limited(self, host: str) -> bool:
         """Return whether this host must be of the public internet."""
@@ -150,7 +149,7 @@ async def find_issuer(web: Web, issuer: str, *, interactive: bool) -> Issuer:
     raise OAuthError(f"the authorization server {issuer} has no metadata")
 
 
-async def find_early_issuer(web: Web, url: str, *, interactive: bool) -> Issuer:
+async def find_early_issuer(web: Web, url: str) -> Issuer:
     """Return the authorization server that an MCP server of 2025-03-26 is itself.
 
     Raises OAuthError.
@@ -163,8 +162,8 @@ async def find_early_issuer(web: Web, url: str, *, interactive: bool) -> Issuer:
     if isinstance(told, str) and not is_same_issuer(told, early.issuer):
         if origin_of(told) != early.issuer:
             raise OAuthError(f"{early.issuer} calls itself {told[:200]!r}", UNSAFE)
-        return read_issuer(document, told, interactive=interactive)
-    return read_issuer(document, early.issuer, interactive=interactive)
+        return read_issuer(document, told)
+    return read_issuer(document, early.issuer)
 
 
 def _silent(url: str) -> str:

@@ -174,7 +174,7 @@ async def _find(access: Access, challenge: dict[str, str]) -> tuple[Resource | N
     """Return the metadata of the MCP server, None for an early one, and its issuer's."""
     resource = await find_resource(access.web, access.url, challenge)
     if resource is None:
-        return None, await find_early_issuer(access.web, access.url, interactive=True)
+        return None, await find_early_issuer(access.web, access.url)
     known = str(access.record.get("issuer", ""))
     name = first_issuer(resource, known, access.settings.issuer)
     return resource, await find_issuer(access.web, name, interactive=True)
@@ -183,7 +183,7 @@ async def _find(access: Access, challenge: dict[str, str]) -> tuple[Resource | N
 async def _known_issuer(access: Access, told: Json) -> Issuer:
     """Return the metadata of the issuer that the sign-in was begun with. Raises OAuthError."""
     if told["early"]:
-        issuer = await find_early_issuer(access.web, access.url, interactive=True)
+        issuer = await find_early_issuer(access.web, access.url)
     else:
         issuer = await find_issuer(access.web, told["issuer"], interactive=True)
     if issuer.issuer != told["issuer"]:
