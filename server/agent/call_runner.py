@@ -26,7 +26,7 @@ from ..session.call_actions import ClientResult, Execute, Job, Recover, Reply, S
 from ..session.events import add_warnings, drop, put, state_delta
 from ..session.schema import is_id
 from ..tools import client_tools, policy
-from ..tools.running_calls import Batch, Executions, Key, SessionKey
+from ..tools.running_calls import Batch, Execution, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
 from .call_decisions import MAYBE_EXECUTED, interrupts_by_call, unanswered_calls, with_args
 from .decide import takes_time
@@ -254,7 +254,7 @@ class CallRunner:
                     fingerprint = str(job.entry.get("fingerprint", ""))
                     name = job.call["function"]["name"]
                     record, lasting = recordings.join(job), not job.repeatable
-                    batch.begin(key, name, fingerprint, work, lasting=lasting, aftermath=record)
+                    batch.begin(Execution(key, name, fingerprint, lasting, record), work)
                 if batch.running_count:
                     for event in await batch.next():
                         yield event

@@ -79,8 +79,8 @@ class Execution:
     name: str
     fingerprint: str
     lasting: bool
-    listener: Listener | None
     aftermath: Aftermath | None = None
+    listener: Listener | None = None
     task: asyncio.Task[None] = field(init=False)
     grace: asyncio.TimerHandle | None = None
     stopped: str = ""
@@ -183,26 +183,14 @@ class Executions:
         finally:
             self.leave(execution)
 
-    def begin(
-        self,
-        key: Key,
-        name: str,
-        fingerprint: str,
-        work: Work,
-        listener: Listener,
-        *,
-        lasting: bool,
-        aftermath: Aftermath | None = None,
-    ) -> Execution:
-        """Start a call as a task; `listener` is called with its events, then with None."""
-        execution = Execution(key, name, fingerprint, lasting, listener, aftermath)
+    def begin(self, execution: Execution, work: Work) -> None:
+        """Start a call as a task; its listener is called with its events, then with None."""
         execution.task = asyncio.create_task(self._run(execution, work))
-        self._running[key] = execution
+        self._running[execution.key] = execution
         self._own.add(execution)
-        if lasting:
-            self.locks.take(_call_lock(key))
+        if execution.lasting:
+            self.locks.take(_call_lock(execution.key))
         execution.task.add_done_callback(lambda _: self._end(execution))
-        return execution
 
     def leave(self, execution: Execution) -> None:
         """Remove the listener of a call, and end the call: at once, or after its grace period."""
@@ -353,24 +341,11 @@ class Batch:
         self.running_count = 0  # number of calls that have not ended
         self._said: asyncio.Queue[tuple[int, Event | None]] = asyncio.Queue()
 
-    def begin(
-        self,
-        key: Key,
-        name: str,
-        fingerprint: str,
-        work: Work,
-        *,
-        lasting: bool,
-        aftermath: Aftermath | None = None,
-    ) -> None:
+    def begin(self, execution: Execution, work: Work) -> None:
         """Start a call; see `Executions.begin`."""
         number = len(self._members)
-        execution = self._executions.begin(
-            *(key, name, fingerprint, work),
-            lambda event: self._said.put_nowait((number, event)),
-            lasting=lasting,
-            aftermath=aftermath,
-        )
+        execution.listener = lambda event: self._said.put_nowait((number, event))
+        self._executions.begin(execution, work)
         self._members.append(_Member(execution))
         self.running_count += 1
 
