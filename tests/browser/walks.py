@@ -23,6 +23,7 @@ from typing import Any
 
 from ..tooling import patience, tools, turns
 from ..tooling.soak import SECOND_ENGINE
+from .costs import COSTS
 
 FOLDER = tools.ROOT / "tests" / "browser"
 SHOTS = tools.CACHE / "screenshots"
@@ -90,7 +91,7 @@ class Both(unittest.TestCase):
         if SECOND_ENGINE not in os.environ:
             if self.one_engine:
                 self.skipTest("Firefox walks it in `python3 -m tests soak`")
-            if not turns.plays(self.id(), 2):
+            if not turns.plays(self.__module__, 2, COSTS):
                 self.skipTest(turns.ELSEWHEN)
         self.check("firefox")
 

@@ -8,6 +8,7 @@ import unittest
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..browser.costs import COSTS
 from . import soak, suite, tools, turns
 
 
@@ -64,6 +65,23 @@ class Shares(unittest.TestCase):
         self.assertTrue(all(played))
         with turn(None):
             self.assertTrue(all(turns.plays(name, 3) for name in names))
+
+    def test_turns_of_names_with_costs_cost_the_same(self) -> None:
+        for costs in ({"a": 5, "b": 4, "c": 3, "d": 2}, COSTS):
+            sums = []
+            for number in (7, 8):
+                with turn(number):
+                    played = [name for name in costs if turns.plays(name, 2, costs)]
+                sums.append(sum(costs[name] for name in played))
+            self.assertEqual(sum(sums), sum(costs.values()))
+            self.assertLessEqual(abs(sums[0] - sums[1]), 0.05 * sum(sums))
+            with turn(None):
+                self.assertTrue(all(turns.plays(name, 2, costs) for name in costs))
+
+    def test_each_walk_with_a_cost_is_one_that_firefox_walks_in_turns(self) -> None:
+        for name in COSTS:
+            text = (tools.ROOT / f"{name.replace('.', '/')}.py").read_text()
+            self.assertRegex(text, r"\((walks\.)?Both\):", name)
 
     def test_without_a_turn_all_is_played(self) -> None:
         with turn(None):

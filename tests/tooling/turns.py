@@ -10,7 +10,7 @@ import os
 import subprocess
 import unittest
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from . import tools
@@ -34,9 +34,23 @@ def share(rows: Iterable[Row], parts: int) -> list[Row]:
     return found[number() % min(parts, len(found)) :: parts]
 
 
-def plays(name: str, parts: int) -> bool:
-    """Return whether the turn is that of a name: one of `parts`, or each where all is played."""
-    return whole() or (zlib.crc32(name.encode()) + number()) % parts == 0
+def plays(name: str, parts: int, costs: Mapping[str, float] | None = None) -> bool:
+    """Return whether the turn is that of a name: one of `parts`, or each where all is played.
+
+    The names in `costs` are spread so that each turn takes about as much processor time.
+    """
+    spread = _spread(costs, parts) if costs else {}
+    place = spread[name] if name in spread else zlib.crc32(name.encode())
+    return whole() or (place + number()) % parts == 0
+
+
+def _spread(costs: Mapping[str, float], parts: int) -> dict[str, int]:
+    """Return the part of each name: the dearest first, each into the cheapest part so far."""
+    sums, places = [0.0] * parts, {}
+    for name in sorted(costs, key=lambda each: (-costs[each], each)):
+        places[name] = sums.index(min(sums))
+        sums[places[name]] += costs[name]
+    return places
 
 
 def tests(parts: int) -> Callable[[type[Case]], type[Case]]:
