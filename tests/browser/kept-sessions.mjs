@@ -154,9 +154,9 @@ await main(async (walk, job) => {
     await walk.sees("article.message", "Never mind.");
     await phone.evaluate(() => yaa.use("ui/commands").context().actions.stop());
     await phone.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
-    await told("let go");
     await front(first);
     await first.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await told("let go"); // it has ended although the model has not answered
   });
 
   await walk.step("deleted at both ends, and brought back", async () => {

@@ -139,7 +139,7 @@ test('a run of a kept session is stored, begun and followed; after a lost line i
   const frames = [['document/1', SNAPSHOT], ['a/1', sign({ running: true })], ['a/2', TEXT]]
   const { asked, api } = serverOf({
     'PUT /keeper/sessions/one': Response.json({ id: 'one', revision: 'r2' }), 'POST /keeper/sessions/one/run': Response.json({ running: true }),
-    'GET /keeper/sessions/one/events': () => streamed(...frames),
+    'GET /keeper/sessions/one/events': () => streamed(...frames), 'POST /keeper/sessions/one/stop': Response.json({ stopped: true }),
   })
   const session = sessionOf({ id: 'one', ext: { keeper: {} } })
   runs.note('one', { base: BASE, revision: 'r1', stamp: '', said: [] })
@@ -154,6 +154,9 @@ test('a run of a kept session is stored, begun and followed; after a lost line i
   assert.match(await (await way.run(session)).text(), /^data: .*RUN_FINISHED/)
   assert.deepStrictEqual(asked, [['GET /keeper/sessions/one/events', 'a/2']])
   assert.strictEqual(runs.linkOf('one').revision, 'r3')
+  asked.length = 0
+  await way.stop('one')
+  assert.deepStrictEqual(asked, [['POST /keeper/sessions/one/stop', '']], 'also between two runs')
 })
 
 test('answers alone are put to what is stored; with other words they are part of the document', async () => {

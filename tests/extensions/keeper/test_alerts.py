@@ -96,6 +96,13 @@ class Phone(Notified):
         states = [each["state"] for each in session["calls"].values()]
         self.assertEqual(states, ["done", "denied"])
 
+    def test_one_that_was_given_up_is_told(self) -> None:
+        self.model.fails = 1_000
+        with self.server() as yaa:
+            self.keep(yaa, "lost")
+            self.ask(yaa, "POST", "lost/run")
+            self.assertEqual(self.notice(1)["title"], "A session could not go on")
+
     def test_a_call_that_was_answered_elsewhere_is_not_shown(self) -> None:
         with self.server() as yaa:
             self.keep(yaa, "a")

@@ -86,6 +86,8 @@ class Decide(unittest.TestCase):
                 self.assertEqual((new["runs"], new["day"]), (1, "2026-12-01"))
                 self.assertEqual(decided(keys, {**record, name: limit - 1})[0], "run")
                 self.assertEqual(decided(keys, {**record, "day": "2026-11-29"})[0], "run")
+        third = decided(often, {"day": "2026-11-30", "runs": 2, "last": "2026-11-30T06:30:00"})[3]
+        self.assertEqual(third["runs"], 3)
         keys = {**often, "budget": {"runs": 0}}
         self.assertEqual(decided(keys)[2], "budget")
 
