@@ -18,7 +18,7 @@ from typing import Any
 from server.errors import Problem
 from server.extensions.keeper.feed import Feed
 from server.extensions.keeper.folder import KeptFolder, Room
-from server.extensions.keeper.job import GAVE_UP, Job, Means
+from server.extensions.keeper.job import GAVE_UP, Job, Means, needs_run
 from server.extensions.keeper.marks import ENDED, Mark, Marks
 from server.lib.http.sse import Decoder
 from server.session.fold import Folder
@@ -304,6 +304,21 @@ class Running(Case):
         self.assertEqual(branch["ext"]["forked_from"]["session"], "shared")
         self.assertEqual(json.loads(file.read_text()), edited)
         self.assertEqual(self.executions("shared"), [1] * 3)
+
+
+class Needed(unittest.TestCase):
+    def test_for_what_a_run_would_do_something(self) -> None:
+        for status, roles, wanted in (
+            ("in_progress", "user assistant", True),  # it was cut in the middle of an answer
+            ("completed", "user assistant", False),
+            ("completed", "user assistant error", False),
+            ("failed", "user error", True),
+            ("completed", "assistant tool", True),
+            ("", "", False),
+        ):
+            messages = [{"role": each} for each in roles.split()]
+            session: Any = {"status": status, "messages": messages}
+            self.assertEqual(needs_run(session), wanted, (status, roles))
 
 
 class Refused(unittest.IsolatedAsyncioTestCase):
