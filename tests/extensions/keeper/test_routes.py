@@ -8,6 +8,8 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
+from server.lib.http.sse import Decoder
+
 from ...tooling.api import Api, connect
 from ...tooling.child import Yaa
 
@@ -106,6 +108,18 @@ class Routes(unittest.TestCase):
             self.assertEqual(self.ask("GET", query)[1]["code"], "request_invalid", query)
         self.assertEqual(self.ask("GET", "")[1]["sessions"], [])
 
+    def test_people_with_sessions_of_one_id_follow_their_own(self) -> None:
+        signs: list[Any] = []
+        for who in KEYS:
+            self.assertEqual(self.ask("PUT", "/same", session(who), who=who)[0], 201)
+            self.addCleanup(self.ask, "DELETE", "/same", who=who)
+            answer = self.ask("GET", "/same/events", who=who)[2]
+            decoder, said = Decoder(), len(signs)
+            while len(signs) == said and (data := answer.read1()):
+                events = [json.loads(frame.data) for frame in decoder.feed(data)]
+                signs += [each["value"] for each in events if each.get("name") == "yaa.kept"][:1]
+        self.assertEqual([sign["followers"] for sign in signs], [1, 1])
+
     def test_pages_of_other_origins_may_name_a_revision(self) -> None:
         allowed = self.ask("OPTIONS", "/s", Origin="https://elsewhere.example")[2]
         self.assertIn("if-match", allowed.getheader("Access-Control-Allow-Headers", "").split(", "))
@@ -115,6 +129,7 @@ class Routes(unittest.TestCase):
         self.assertEqual(limits["sessions"], 6)
         for number in range(6):
             self.assertEqual(self.ask("PUT", f"/n{number}", session(), who="bob")[0], 201)
+            self.addCleanup(self.ask, "DELETE", f"/n{number}", who="bob")
         self.assertEqual(self.ask("PUT", "/n6", session(), who="bob")[1]["code"], "keeper_full")
         page = self.ask("GET", "?limit=4", who="bob")[1]
         rest = self.ask("GET", f"?limit=4&before={page['next']}", who="bob")[1]
