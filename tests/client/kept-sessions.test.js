@@ -4,10 +4,13 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load-modules.js')
+const { use, yaa } = require('./load-modules.js')
 
+yaa.define('ui/i18n', [], () => ({ t: (key) => key, extend() {} }))
+yaa.define('ui/popup', [], () => ({ toast() {} }))
 const rules = use('ext/keeper/rules')
 const runs = use('ext/keeper/runs')
+const { syncOf } = use('ext/keeper/sync')
 const { Decoder } = use('core/sse')
 const apis = use('io/api')
 
@@ -74,7 +77,12 @@ test('labels of an older copy go onto what the server has; more is a branch', ()
   assert.deepStrictEqual(found, { ...other, title: 'New', ext: { tree: 1, tags: ['a'], queue: { q: 'later' } } })
   assert.strictEqual(rules.rebased(sessionOf({ messages: [user('m1', 'other words')] }), other), null)
   assert.strictEqual(rules.rebased(sessionOf({ messages: [user('m1'), user('mine')] }), other), null)
-  assert.strictEqual(rules.rebased(sessionOf({ interrupts: [{ id: 'q', reason: 'question', answer: { status: 'resolved' } }] }), other), null)
+  const [question, answer] = [{ id: 'q', reason: 'question', created_at: 2 }, { status: 'resolved' }]
+  const answered = sessionOf({ interrupts: [{ ...question, answer }] })
+  assert.strictEqual(rules.rebased(answered, other), null)
+  const asks = { ...other, interrupts: [{ id: 'p', reason: 'question' }, question] }
+  assert.deepStrictEqual(rules.rebased(answered, asks).interrupts, [{ id: 'p', reason: 'question' }, { ...question, answer }])
+  assert.strictEqual(rules.rebased(answered, { ...asks, interrupts: [{ ...question, answer }] }), null)
 })
 
 test('one list: kept sessions among those of this browser, the last changed first', () => {
@@ -191,6 +199,26 @@ test('a run is begun from the revision that a change on its way makes', async ()
   arrive()
   await running
   assert.deepStrictEqual(asked[0], ['PUT /keeper/sessions/four', '"r2"'])
+})
+
+test('an answer that is given while a change is brought comes with its run', async () => {
+  for (const [isAnswered, wanted] of [[true, ['GET']], [false, ['GET', 'PUT']]]) {
+    const question = { id: 'q', reason: 'question' }
+    const session = sessionOf({ id: 'six', title: 'New', interrupts: [question] })
+    const entry = { session, going: null }
+    const { asked, api } = serverOf({
+      'GET /keeper/sessions/six': () => {
+        if (isAnswered) Object.assign(entry, { going: Promise.resolve() })
+        return Response.json(sessionOf({ id: 'six' }), { headers: { ETag: '"r1"' } })
+      },
+      'PUT /keeper/sessions/six': Response.json({ revision: 'r2' }),
+    })
+    runs.note('six', { base: BASE, revision: 'r1', stamp: 'w0', stale: false, said: ['m1'] })
+    const sessionStore = { entry: () => entry, restore: async () => true }
+    const app = { sessionStore, store: { look: async () => ({ stamp: 'w1', changes: [] }) }, server: { api: () => api } }
+    await syncOf({ app, actions: {} }).push('six')
+    assert.deepStrictEqual(asked.map(([at]) => at.split(' ')[0]), wanted)
+  }
 })
 
 test('a conflict is a refusal that does not pass, with the branch', async () => {

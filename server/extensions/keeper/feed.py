@@ -51,7 +51,7 @@ class Feed:
         self._name = secrets.token_hex(4)
         self._entries: deque[Entry] = deque()
         self._bytes = 0
-        self._numbers: dict[str, int] = {}  # by id
+        self._rests: dict[str, int] = {}  # numbers of those after which nothing ran, by id
         self._places: deque[tuple[Place, int]] = deque(maxlen=MOST_PLACES)
         self._waiting: set[asyncio.Future[None]] = set()
 
@@ -62,15 +62,16 @@ class Feed:
             return
         for event in events:
             self.number += 1
+            if event_id:
+                self._rests[event_id] = self.number
             name = event_id or f"{self._name}/{self.number}"
             entry = Entry(self.number, name, alias(event), dumps(event))
             self._entries.append(entry)
-            self._numbers[name] = self.number
             self._bytes += len(entry.text)
         while len(self._entries) > MOST_EVENTS or self._bytes > MOST_BYTES:
             oldest = self._entries.popleft()
             self._bytes -= len(oldest.text)
-            self._numbers.pop(oldest.id, None)
+            self._rests.pop(oldest.id, None)
         self.wake()
 
     def mark(self, place: Place) -> None:
@@ -101,8 +102,11 @@ class Feed:
         self.wake()
 
     def number_of(self, event_id: str) -> int | None:
-        """Return the number of an event that was told, None if it is not kept."""
-        return self._numbers.get(event_id)
+        """Return the number of an event that was told, None if it is of another feed."""
+        name, _, number = event_id.partition("/")
+        if name == self._name and number.isdecimal() and len(number) < 20:
+            return int(number) if int(number) <= self.number else None
+        return self._rests.get(event_id)
 
     def number_at(self, place: Place) -> int | None:
         """Return after which event this was on the disk, None if that is not known."""

@@ -27,7 +27,10 @@ class Window(unittest.TestCase):
         assert found
         self.assertIn("three", found[0])
         self.assertIsNone(feed.after(1))
-        self.assertEqual(feed.number_of(feed.id_of(3)), 3)
+        self.assertEqual([feed.number_of(feed.id_of(each)) for each in (2, 3, 4)], [2, 3, None])
+        self.assertIsNone(feed.number_of("other/3"))
+        self.assertIsNone(feed.number_of(feed.id_of(3) + "0" * 5000))
+        self.assertIsNone(feed.number_of(f"{feed.id_of(3)}x"))
 
     def test_bounds(self) -> None:
         feed = Feed()
@@ -37,7 +40,6 @@ class Window(unittest.TestCase):
             feed.mark(("digest", number))
         self.assertIsNone(feed.after(0))
         self.assertEqual(len(texts(feed, 1) or []), MOST_EVENTS)
-        self.assertIsNone(feed.number_of(feed.id_of(1)))
         self.assertIsNone(feed.number_at(("digest", MOST_EVENTS - MOST_PLACES)))
         self.assertEqual(feed.number_at(("digest", MOST_EVENTS)), MOST_EVENTS + 1)
 

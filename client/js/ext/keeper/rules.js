@@ -53,18 +53,20 @@ yaa.define('ext/keeper/rules', ['core/session', 'io/store-memory'], (sessions, {
   }
 
   /**
-   * A copy with nothing but labels of its own, brought onto what the server has.
+   * A copy with nothing but labels and answers of its own, brought onto what the server has.
    * @param {Session} own @param {Session} other @returns {Session | null} null: more was changed, which makes a branch
    */
   function rebased(own, other) {
     const same = own.messages.every(({ id, content }, n) => id === other.messages[n]?.id && JSON.stringify(content) === JSON.stringify(other.messages[n].content))
-    if (!same || sessions.answeredInterrupts(own).length) return null
+    const [given, asked] = [sessions.answeredInterrupts(own), sessions.openInterrupts(other)]
+    if (!same || !given.every(({ id }) => asked.some((one) => one.id === id))) return null
+    const interrupts = other.interrupts?.map((/** @type {any} */ one) => ({ ...one, ...given.find(({ id }) => id === one.id) }))
     const ext = { ...other.ext }
     for (const name of LABELS) {
       if (own.ext?.[name] === undefined) delete ext[name]
       else ext[name] = own.ext[name]
     }
-    return { ...other, ext, ...(own.title ? { title: own.title } : {}) }
+    return { ...other, ...(given.length ? { interrupts } : {}), ext, ...(own.title ? { title: own.title } : {}) }
   }
 
   /** What waits here to be said is not in what the server has. @param {Session} own @param {Session} other @returns {Session} */

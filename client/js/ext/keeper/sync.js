@@ -54,6 +54,7 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
       if (!session || !rules.isChanged(record, session, { stamp, changes })) return
       try {
         const other = record.revision && !runs.linkOf(id).live ? await read(api, id) : null
+        if (entry?.going) return // the answer that was given meanwhile comes with its run
         const next = other && other.revision !== record.revision ? rules.rebased(session, other.session) : null
         const revision = await runs.put(api, next ?? session, next && other ? other.revision : record.revision)
         if (next) await take(id, next, { revision, stale: false })
