@@ -1,8 +1,9 @@
 """One kept session that is to run: runs of it, one after the other, until nothing is left to do.
 
-Each event of a run is in the session's journal before it is told to anybody, and before the run
-goes on: so a call is announced on the disk before it starts. A run that is cut begins again with
-what is there; that no call runs twice is the server's work, as for every client that comes back.
+Each event of a run is in the session's journal before it is told to anybody, and before a call
+starts. While nobody follows, text waits a moment for more of it, as each write costs. A run that is
+cut begins again with what is there; that no call runs twice is the server's work, as for every
+client that comes back.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ...errors import Problem
 from ...json_types import Event, Json, Session
 from ...lib.runtime.offload import LARGE, offload
 from ...session import events
-from ...session.fold import fold
+from ...session.fold import DELTAS, fold
 from ...telemetry import log
 from .feed import Feed
 from .folder import KeptFolder, problems
@@ -26,6 +27,7 @@ from .kept_file import KeptFile
 from .marks import Mark, Marks
 
 LONGEST_PAUSE_S = 600.0
+TEXT_WAIT_S = 0.1
 PASSING = ("busy", "overloaded", "rate_limited", "run_active")  # refusals that pass by themselves
 PROGRESS = ("TEXT_MESSAGE_END", "TOOL_CALL_RESULT")
 GAVE_UP = "keeper_gave_up"
@@ -255,8 +257,10 @@ class Job:
                     self._mark(self._means())
             self._last = event if kind in ("RUN_FINISHED", "RUN_ERROR") else None
             kept.add(event)
-            if not self._untold:
-                loop.call_soon(self._tell)
+            is_text = kind in DELTAS
+            if not self._untold or not is_text:
+                wait_s = TEXT_WAIT_S if is_text and not self.feed.followed else 0.0
+                loop.call_later(wait_s, self._tell)
             self._untold.append(event)
             if self._last is None and kept.needs_save(event):
                 await self._save(session)

@@ -303,6 +303,8 @@ class KeptFile(LockedSession):
 
     def flush(self) -> None:
         """Write the events that were added, at once. Sets `failed`."""
+        if not self._lines:
+            return
         lines, self._lines = b"".join(self._lines), []
         try:
             self._journal.write(lines)
@@ -339,8 +341,7 @@ class KeptFile(LockedSession):
 
     def close(self) -> None:
         """Release the lock. The journal stays while it has events that the file lacks."""
-        if self._lines:
-            self.flush()
+        self.flush()
         journals = [lock for _, lock in self._former] + [self._journal] * bool(self._position)
         for journal in journals:
             with suppress(OSError):  # what cannot be written was not told
