@@ -152,7 +152,7 @@ class Walk {
       await this.shot(`failed-${name}`).catch(() => {});
       const text = await this.page.evaluate(words).catch(() => "(the page is gone)");
       const [, place] = /([\w-]+\.mjs(?:\?\d+)?:\d+)/.exec(String(error?.stack).replace(/^.*(?:driver|press|wait)\.mjs.*$/gm, "")) ?? [];
-      throw new Error(`step "${name}"${place ? ` at ${place}` : ""}: ${error?.message ?? error}${error?.cause ? ` (${error.cause.message})` : ""}\nthe page says: ${text.slice(0, 1500)}`);
+      throw new Error(`step "${name}"${place ? ` at ${place}` : ""}: ${error?.message ?? error}${error?.cause ? ` (${error.cause.message})` : ""}\nthe page says: ${text.length > 1500 ? `${text.slice(0, 300)} … ${text.slice(-1200)}` : text}`);
     }
   }
 
