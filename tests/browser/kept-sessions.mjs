@@ -152,6 +152,7 @@ await main(async (walk, job) => {
     const id = await first.evaluate(() => yaa.use("ui/commands").context().app.current.session.id);
     await phone.evaluate((one) => yaa.use("ui/commands").context().actions.open(one), id);
     await walk.sees("article.message", "Never mind.");
+    await phone.waitForSelector(".feed[aria-busy=true]"); // before that there is no button to stop it
     await phone.evaluate(() => yaa.use("ui/commands").context().actions.stop());
     await phone.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
     await front(first);

@@ -221,6 +221,19 @@ test('an answer that is given while a change is brought comes with its run', asy
   }
 })
 
+test('a run that is stopped before the page follows it is stopped at the server', async () => {
+  for (const [run, wanted] of [[{}, ['POST /keeper/sessions/seven/stop']], [{ done: Promise.resolve() }, []]]) {
+    const session = sessionOf({ id: 'seven' })
+    const { asked, api } = serverOf({ 'POST /keeper/sessions/seven/stop': Response.json({ stopped: true }) })
+    runs.note('seven', { base: BASE, revision: 'r1', said: ['m1'] })
+    runs.relink('seven', { following: true })
+    const app = { sessionStore: {}, store: {}, server: { api: () => api } }
+    syncOf({ app, actions: {} }).rest({ session, state: { reason: 'stopped' }, run })
+    await new Promise(setImmediate)
+    assert.deepStrictEqual(asked.map(([at]) => at), wanted)
+  }
+})
+
 test('a conflict is a refusal that does not pass, with the branch', async () => {
   const { api } = serverOf({ 'PUT /keeper/sessions/two': Response.json({ code: 'kept_conflict', branch: 'two-2', revision: 'r9' }, { status: 409 }) })
   const session = sessionOf({ id: 'two', ext: { keeper: {} } })
