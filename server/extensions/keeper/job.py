@@ -27,7 +27,7 @@ from .kept_file import KeptFile
 from .marks import Mark, Marks
 
 LONGEST_PAUSE_S = 600.0
-TEXT_WAIT_S = 0.1
+TEXT_WAIT_S = 0.5
 PASSING = ("busy", "overloaded", "rate_limited", "run_active")  # refusals that pass by themselves
 PROGRESS = ("TEXT_MESSAGE_END", "TOOL_CALL_RESULT")
 GAVE_UP = "keeper_gave_up"
@@ -258,11 +258,12 @@ class Job:
             self._last = event if kind in ("RUN_FINISHED", "RUN_ERROR") else None
             kept.add(event)
             is_text = kind in DELTAS
-            if not self._untold or not is_text:
-                wait_s = TEXT_WAIT_S if is_text and not self.feed.followed else 0.0
-                loop.call_later(wait_s, self._tell)
+            if not is_text or self.feed.followed:
+                loop.call_soon(self._tell)
+            elif not self._untold:
+                loop.call_later(TEXT_WAIT_S, self._tell)
             self._untold.append(event)
-            if self._last is None and kept.needs_save(event):
+            if not is_text and self._last is None and kept.needs_save(event):
                 await self._save(session)
 
     def _tell(self) -> None:
