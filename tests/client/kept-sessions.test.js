@@ -83,6 +83,7 @@ test('labels of an older copy go onto what the server has; more is a branch', ()
   const asks = { ...other, interrupts: [{ id: 'p', reason: 'question' }, question] }
   assert.deepStrictEqual(rules.rebased(answered, asks).interrupts, [{ id: 'p', reason: 'question' }, { ...question, answer }])
   assert.strictEqual(rules.rebased(answered, { ...asks, interrupts: [{ ...question, answer }] }), null)
+  assert.strictEqual(rules.rebased(answered, { ...asks, interrupts: [{ ...question, args: { command: 'other' } }] }), null, 'it asks something else')
 })
 
 test('one list: kept sessions among those of this browser, the last changed first', () => {

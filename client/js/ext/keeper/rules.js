@@ -59,7 +59,7 @@ yaa.define('ext/keeper/rules', ['core/session', 'io/store-memory'], (sessions, {
   function rebased(own, other) {
     const same = own.messages.every(({ id, content }, n) => id === other.messages[n]?.id && JSON.stringify(content) === JSON.stringify(other.messages[n].content))
     const [given, asked] = [sessions.answeredInterrupts(own), sessions.openInterrupts(other)]
-    if (!same || !given.every(({ id }) => asked.some((one) => one.id === id))) return null
+    if (!same || !given.every(({ answer: _, ...question }) => asked.some((one) => JSON.stringify(one) === JSON.stringify(question)))) return null
     const interrupts = other.interrupts?.map((/** @type {any} */ one) => ({ ...one, ...given.find(({ id }) => id === one.id) }))
     const ext = { ...other.ext }
     for (const name of LABELS) {
