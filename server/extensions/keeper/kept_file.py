@@ -287,6 +287,7 @@ class KeptFile(LockedSession):
             lock.close()
 
     def _begin_journal_of(self, data: bytes) -> None:
+        self._lines = []
         head = dumps({"base": self._digest, "size": len(data)}).encode()
         self.begin_journal(head + b"\n" + data + b"\n")
 
@@ -303,7 +304,7 @@ class KeptFile(LockedSession):
 
     def flush(self) -> None:
         """Write the events that were added, at once. Sets `failed`."""
-        if not self._lines:
+        if not self._lines or self.failed:  # after a gap nothing may follow; the next save has all
             return
         lines, self._lines = b"".join(self._lines), []
         try:

@@ -55,6 +55,19 @@ class Case(unittest.TestCase):
 
 
 class Journals(Case):
+    def test_nothing_follows_a_gap_and_a_save_has_all(self) -> None:
+        document = session("one")
+        with self.folder.lock("s") as kept:
+            kept.save(document)
+            self.speak(kept, document, "two")
+            kept.failed = "No space left on device"
+            self.speak(kept, document, "lost")
+            self.assertEqual(self.words(), "one two")
+            kept.save(document)
+            self.assertEqual(kept.failed, "")
+            self.speak(kept, document, "three")
+            self.assertEqual(self.words(), " ".join(m["content"] for m in document["messages"]))
+
     def test_an_end_writes_what_was_added(self) -> None:
         with self.folder.lock("s") as kept:
             kept.save(session("one"))
