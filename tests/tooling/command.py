@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -18,7 +19,7 @@ from .patience import Watch
 LEAVE_S = 20.0  # how long one that is interrupted may take to end what it has started
 GONE_S = 60.0  # for those that were killed to be gone
 PAUSE_S = 0.01
-MARK = "TESTS_RUN"
+MARK = "TESTS_RUN"  # the runs that a process is of, one in another
 STACKS_S = 2.0  # for Python to print where it hangs
 
 _interrupted = threading.Event()
@@ -124,7 +125,7 @@ class Command:
 
 
 def end_survivors(run: str) -> int:
-    """Kill the processes that inherited `MARK` with this value, on Linux, and what they start
+    """Kill the processes of a run, on Linux, by the `MARK` that they inherited, and what they start
     meanwhile, until none is left or `GONE_S` are over; return how many."""
     ended, ends = set[int](), time.monotonic() + GONE_S
     while (left := marked(MARK, run)) and time.monotonic() < ends:
@@ -137,11 +138,12 @@ def end_survivors(run: str) -> int:
 
 
 def marked(name: str, value: str) -> set[int]:
-    """The other processes, on Linux, that have this variable with this value."""
-    wanted, found = f"{name}={value}".encode(), set[int]()
+    """The other processes, on Linux, that have this variable with this word in its value."""
+    is_wanted = re.compile(rf"\0{name}=([^\0]* )?{re.escape(value)}[ \0]".encode()).search
+    found = set[int]()
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended, or is another user's
-            if wanted in (place / "environ").read_bytes().split(b"\0"):
+            if is_wanted(b"\0" + (place / "environ").read_bytes()):
                 found.add(int(place.name))
     return found - {os.getpid()}
 

@@ -125,7 +125,8 @@ def run_whole(lanes: list[Lane], console: Console) -> list[Outcome]:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, signal.default_int_handler)
-    os.environ[command.MARK] = mark = str(os.getpid())
+    mark = str(os.getpid())
+    os.environ[command.MARK] = f"{os.environ.get(command.MARK, '')} {mark}"
     try:
         return run(lanes, console)
     except KeyboardInterrupt:

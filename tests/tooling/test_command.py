@@ -98,8 +98,8 @@ class CommandTest(unittest.TestCase):
     def test_what_survives_in_a_group_of_its_own_is_ended(self) -> None:
         wait = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(999)"]
         started = []
-        for run in (f"one-{os.getpid()}", f"two-{os.getpid()}"):
-            env = {**os.environ, MARK: run}
+        for run in (f"one-{os.getpid()}", f"{os.getpid()}-one"):
+            env = {**os.environ, MARK: f"before {run} after"}
             child = subprocess.Popen(
                 wait, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
             )

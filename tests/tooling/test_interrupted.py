@@ -9,13 +9,13 @@ import sys
 import tempfile
 import unittest
 import uuid
+from functools import partial
 from pathlib import Path
 
 from ..browser import walks
 from ..chaos import processes
 from . import command, tools, turns
 
-MARK = "TESTS_INTERRUPTED"
 START_S = 120.0
 GONE_S = 60.0
 
@@ -25,7 +25,11 @@ class Interrupted(unittest.TestCase):
     def check(self, number: signal.Signals, *lanes: str) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-interrupted-")))
         mark = uuid.uuid4().hex
-        env = os.environ | {MARK: mark, "TESTS_READY": str(folder)}
+        # The run of a suite, in which it is another.
+        marks = f"{os.environ.get(command.MARK, '')} {mark}"
+        env = os.environ | {command.MARK: marks, "TESTS_READY": str(folder)}
+        # A shell that starts it with `&` has Ctrl-C ignored.
+        hears = signal.SIG_DFL if number == signal.SIGINT else signal.SIG_IGN
         with (folder / "said").open("wb") as said:
             program = subprocess.Popen(
                 [sys.executable, "-m", "tests.tooling.samples.interrupted", *lanes],
@@ -34,6 +38,7 @@ class Interrupted(unittest.TestCase):
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
+                preexec_fn=partial(signal.signal, signal.SIGINT, hears),
             )
         self.addCleanup(command.end_survivors, str(program.pid))
         self.addCleanup(program.wait)
@@ -46,15 +51,16 @@ class Interrupted(unittest.TestCase):
         text = (folder / "said").read_text
         self.assertTrue(processes.until(ready, START_S), text())
         self.assertIsNone(program.poll(), text())
-        there = processes.below(program.pid) | command.marked(MARK, mark)
-        began = processes.born(there - {program.pid})
+        inherited = command.marked(command.MARK, mark)
+        self.assertGreaterEqual(len(inherited), 2 * len(lanes))
+        began = processes.born((processes.below(program.pid) | inherited) - {program.pid})
         self.assertGreaterEqual(len(processes.left(began)), 2 * len(lanes))
         program.send_signal(number)
         self.assertEqual(program.wait(), 128 + signal.SIGINT, text())
         self.assertIn("interrupted: ", text())
         processes.until(lambda: not processes.left(began), GONE_S)
         self.assertEqual(processes.left(began), [])
-        self.assertEqual(command.marked(MARK, mark), set())
+        self.assertEqual(command.marked(command.MARK, mark), set())
 
     def test_ctrl_c(self) -> None:
         self.check(signal.SIGINT, *self.lanes())
