@@ -10,7 +10,8 @@ because this host holds the claim of having begun it with these arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import compress, count, repeat
 from operator import contains
 from typing import Any
@@ -89,40 +90,98 @@ def never_begun(call_id: str, attempt: int, fingerprint: str) -> bool:
     return False
 
 
-def plan_call(
-    session: Session,
-    toolbox: Toolbox,
-    recoverable: Container[str],
-    call: ToolCall,
-    message: Message,
-    moved_on: bool,
-    begun: Begun = never_begun,
-    interrupts: Mapping[str, Interrupt] | None = None,
-) -> Job | Ask | Wait:
-    """Return what to do about one call, by its ledger entry and the answer to its interrupt.
+@dataclass(frozen=True)
+class HostRecord:
+    """What this host knows of calls that it has begun before.
 
-    `interrupts`: those of the session by call id, None to look them up.
+    recoverable   ids of calls whose lost result it can still return
+    horizon_ms    claims up to this time have expired: a call that was asked about or made until
+                  then may have run here
+    forgotten     fingerprints of calls that may have run here for the same message
+    begun         whether it has begun an attempt at a call
     """
-    entry = session["calls"].get(call["id"]) or {"state": "proposed"}
-    interrupt = (interrupts_by_call(session) if interrupts is None else interrupts).get(
-        call["id"], {}
-    )
-    answer = interrupt.get("answer")
-    if interrupt.get("reason") == "client_tool" and entry["state"] in WITH_CLIENT:
-        if with_client := action_with_client(session, toolbox, call, entry, interrupt, moved_on):
+
+    recoverable: Container[str] = ()
+    horizon_ms: int = 0
+    forgotten: Container[str] = ()
+    begun: Begun = never_begun
+
+
+NO_RECORD = HostRecord()
+
+
+@dataclass(frozen=True)
+class PendingCall:
+    """A call without a result, and what decides about it.
+
+    moved_on    whether a newer user message follows
+    interrupt   the one about the call, {} if there is none
+    """
+
+    session: Session
+    toolbox: Toolbox
+    host: HostRecord
+    call: ToolCall
+    message: Message
+    moved_on: bool
+    interrupt: Interrupt
+
+    @property
+    def entry(self) -> LedgerEntry:
+        """Return the call's entry in the call log."""
+        return self.session["calls"].get(self.call["id"]) or {"state": "proposed"}
+
+    def ledger_verdict(self) -> tuple[Verdict, LedgerEntry]:
+        """Return the verdict on the call with its logged arguments, and the entry it applies to."""
+        entry = self.entry
+        args = entry.get("args")
+        call = self.call if args is None else with_args(self.call, args)
+        verdict = self.toolbox.verdict(self.session, call)
+        return verdict, with_question(entry, verdict)
+
+    def has_begun(self, verdict: Verdict) -> bool:
+        """Return whether this host began the call with the arguments of the verdict."""
+        attempt = self.entry.get("attempt", 0)
+        return self.host.begun(self.call["id"], attempt, verdict.fingerprint)
+
+    def may_run(self, verdict: Verdict) -> bool:
+        """Return whether the call may run without asking.
+
+        Either the policy runs it, or this host's claim proves that it began the call with these
+        arguments, which required an approval.
+        """
+        return verdict.action == "run" or (verdict.action == "ask" and self.has_begun(verdict))
+
+
+def pending_calls(
+    session: Session, toolbox: Toolbox, host: HostRecord = NO_RECORD
+) -> Iterator[PendingCall]:
+    """Yield the calls without a result, in order."""
+    if pending := unanswered_calls(session):
+        interrupts = interrupts_by_call(session)
+        for call, message, moved_on in pending:
+            interrupt = interrupts.get(call["id"], {})
+            yield PendingCall(session, toolbox, host, call, message, moved_on, interrupt)
+
+
+def plan_call(pending: PendingCall) -> Job | Ask | Wait:
+    """Return what to do about one call, by its ledger entry and the answer to its interrupt."""
+    call, moved_on, state = pending.call, pending.moved_on, pending.entry["state"]
+    interrupt, answer = pending.interrupt, pending.interrupt.get("answer")
+    if interrupt.get("reason") == "client_tool" and state in WITH_CLIENT:
+        if with_client := action_with_client(pending):
             return with_client
-    if entry["state"] in MAYBE_EXECUTED or entry["state"] == "indeterminate":
-        if call["id"] in recoverable:
-            return Recover(call, entry.get("attempt", 0), moved_on)
-        return action_for_lost_result(session, toolbox, begun, call, entry, interrupt, moved_on)
-    if error := truncation_error(message, call):
+    if state in MAYBE_EXECUTED or state == "indeterminate":
+        if call["id"] in pending.host.recoverable:
+            return Recover(call, pending.entry.get("attempt", 0), moved_on)
+        return action_for_lost_result(pending)
+    if error := truncation_error(pending.message, call):
         return Reply(call, error, "failed")
     superseded = Reply(call, SUPERSEDED, "skipped", status="skipped")
     if moved_on and answer is None:
         return superseded
-    verdict = toolbox.verdict(session, with_ledger_args(call, entry))
-    entry = with_question(entry, verdict)
-    if refusal := action_for_refusal(session, begun, call, verdict, entry, interrupt):
+    verdict, entry = pending.ledger_verdict()
+    if refusal := action_for_refusal(pending, verdict, entry):
         return refusal
     match verdict.action:
         case "wait":
@@ -137,7 +196,7 @@ def plan_call(
         and isinstance(question, Ask)
         and shows_question(interrupt, entry, question)
     ):
-        action = action_for_answer(session, toolbox, begun, call, verdict, entry, question, answer)
+        action = action_for_answer(pending, verdict, entry, question, answer)
         return superseded if moved_on and isinstance(action, Ask) else action
     if moved_on:
         return superseded
@@ -178,49 +237,37 @@ def is_same_question(interrupt: Mapping[str, Any], current: Mapping[str, Any]) -
 
 
 def action_for_answer(
-    session: Session,
-    toolbox: Toolbox,
-    begun: Begun,
-    call: ToolCall,
-    verdict: Verdict,
-    entry: LedgerEntry,
-    question: Ask,
-    answer: Answer,
+    pending: PendingCall, verdict: Verdict, entry: LedgerEntry, question: Ask, answer: Answer
 ) -> Job | Ask:
     """Return what follows from an answer to `question`, the interrupt that showed this call.
 
     A call whose tool asked a question continues with the answer. If nothing proves that the call
     was allowed, it needs an approval first.
     """
-    payload = answer.get("payload")
+    call, payload = pending.call, answer.get("payload")
     reason = question.interrupt["reason"]
     if reason == "tool_call":
-        return execute_approved(session, toolbox, call, verdict, entry, answer["payload"])
+        return execute_approved(pending, verdict, entry, answer["payload"])
     if reason == "client_tool":
         return ClientResult(call, answer.get("payload") or {})
     if not awaits_answer(entry):
         return Reply(call, as_text(payload), "done", is_error=False, status="ok")
     tool_question = {key: value for key, value in entry["input"].items() if key != "refused"}
     entry = {**entry, "input": {**tool_question, "answer": payload}}
-    if may_run(begun, call, verdict, entry):
+    if pending.may_run(verdict):
         return execute(call, verdict, entry)
     return ask_approval(call, verdict, entry)
 
 
 def action_for_refusal(
-    session: Session,
-    begun: Begun,
-    call: ToolCall,
-    verdict: Verdict,
-    entry: LedgerEntry,
-    interrupt: Interrupt,
+    pending: PendingCall, verdict: Verdict, entry: LedgerEntry
 ) -> Execute | Reply | None:
     """Return how a refusal ends the call, or None without a refusal.
 
     A refusal counts whatever was shown. A tool that asked a question during its call runs again
     with the refusal as its answer, if this host began the call.
     """
-    answer = interrupt.get("answer")
+    call, session, answer = pending.call, pending.session, pending.interrupt.get("answer")
     waits = awaits_answer(entry)
     if answer is None and waits and is_unattended(session):
         answer = {"status": "cancelled", "payload": {"action": "decline"}}
@@ -228,10 +275,10 @@ def action_for_refusal(
         return None
     payload: Any = answer.get("payload")
     if answer["status"] == "resolved":
-        said_no = interrupt["reason"] == "tool_call" and not payload["approved"]
+        said_no = pending.interrupt["reason"] == "tool_call" and not payload["approved"]
         return denial_reply(session, call, payload) if said_no else None
     runs = waits and verdict.action in ("run", "ask")
-    if not runs or not begun(call["id"], entry.get("attempt", 0), verdict.fingerprint):
+    if not runs or not pending.has_begun(verdict):
         return cancellation_reply(call, answer)
     refused = "decline" if payload == {"action": "decline"} else "cancel"  # cancel: no answer
     return execute(call, verdict, {**entry, "input": {**entry["input"], "refused": refused}})
@@ -247,20 +294,16 @@ def denial_reply(session: Session, call: ToolCall, payload: Json) -> Reply:
 
 
 def execute_approved(
-    session: Session,
-    toolbox: Toolbox,
-    call: ToolCall,
-    verdict: Verdict,
-    entry: LedgerEntry,
-    payload: Json,
+    pending: PendingCall, verdict: Verdict, entry: LedgerEntry, payload: Json
 ) -> Execute | Reply:
     """Return the execution of what was shown, or of the arguments that the person edited.
 
     Returns a failed result if the policy or the tool rejects the edited arguments.
     """
+    call, session = pending.call, pending.session
     edited, shown = payload.get("edited_args"), verdict.shown
     if edited is not None:
-        verdict = toolbox.verdict(session, with_args(call, edited))
+        verdict = pending.toolbox.verdict(session, with_args(call, edited))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
         entry = without_question(entry)
@@ -269,23 +312,15 @@ def execute_approved(
     return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
 
 
-def action_for_lost_result(
-    session: Session,
-    toolbox: Toolbox,
-    begun: Begun,
-    call: ToolCall,
-    entry: LedgerEntry,
-    interrupt: Interrupt,
-    moved_on: bool,
-) -> Job | Ask:
+def action_for_lost_result(pending: PendingCall) -> Job | Ask:
     """Return what to do about a call that may have run and whose result is lost (resume rule 6).
 
     In this order: apply a person's answer about it; run it again if it is repeatable and allowed;
     ask.
     """
-    verdict = toolbox.verdict(session, with_ledger_args(call, entry))
-    entry = with_question(entry, verdict)
-    is_allowed = may_run(begun, call, verdict, entry)
+    call, interrupt = pending.call, pending.interrupt
+    verdict, entry = pending.ledger_verdict()
+    is_allowed = pending.may_run(verdict)
     if not is_allowed:  # an unproven answer to the tool's question is dropped: the tool asks again
         entry = without_question(entry)
     question = interrupt_for_call(
@@ -301,7 +336,7 @@ def action_for_lost_result(
             return execute(call, verdict, entry)
     if verdict.repeatable and (is_allowed or is_still_approved(call, verdict, entry, interrupt)):
         return execute(call, verdict, entry)
-    if moved_on or is_unattended(session):
+    if pending.moved_on or is_unattended(pending.session):
         return Reply(call, LOST, "skipped", status="indeterminate")
     return question
 
@@ -331,22 +366,6 @@ def is_still_approved(
     if verdict.action != "ask" or "edited_args" in payload:  # what was shown is not what ran
         return False
     return shows_question(interrupt, entry, ask_approval(call, verdict, entry))
-
-
-def may_run(begun: Begun, call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> bool:
-    """Return whether a call may run without asking.
-
-    Either the policy runs it, or this host's claim proves that it began the call with these
-    arguments, which required an approval.
-    """
-    if verdict.action != "ask":
-        return verdict.action == "run"
-    return begun(call["id"], entry.get("attempt", 0), verdict.fingerprint)
-
-
-def with_ledger_args(call: ToolCall, entry: LedgerEntry) -> ToolCall:
-    """Return the call with the arguments that it runs with: those of its ledger entry, if any."""
-    return call if entry.get("args") is None else with_args(call, entry["args"])
 
 
 def ask_for_tool(call: ToolCall, verdict: Verdict, entry: LedgerEntry) -> Ask:
@@ -393,12 +412,7 @@ def hand_to_client(
 
 
 def action_with_client(
-    session: Session,
-    toolbox: Toolbox,
-    call: ToolCall,
-    entry: LedgerEntry,
-    interrupt: Interrupt,
-    moved_on: bool,
+    pending: PendingCall,
 ) -> ClientResult | SendToClient | Reply | Ask | None:
     """Return what to do about a call that was handed to the page.
 
@@ -407,14 +421,15 @@ def action_with_client(
     arguments that were handed over: if they change, the call is handed over again. None for a tool
     of the server that no page has answered.
     """
+    call, entry, interrupt = pending.call, pending.entry, pending.interrupt
     answer = interrupt.get("answer")
     begun = entry["state"] == "started"
-    if answer is None and moved_on:
+    if answer is None and pending.moved_on:
         status = "indeterminate" if begun else "skipped"
         return Reply(call, LOST if begun else SUPERSEDED, "skipped", status=status)
     if answer is not None and answer["status"] == "cancelled":
         return cancellation_reply(call, answer)
-    verdict = toolbox.verdict(session, call)
+    verdict = pending.toolbox.verdict(pending.session, call)
     if verdict.action in ("client", "send"):
         new_request = hand_to_client(call, verdict, entry, "started" if begun else "waiting")
         changed = entry.get("fingerprint") not in (None, verdict.fingerprint)

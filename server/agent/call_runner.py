@@ -28,7 +28,13 @@ from ..session.schema import is_id
 from ..tools import client_tools, policy
 from ..tools.running_calls import Batch, Execution, Executions, Key, SessionKey
 from ..tools.toolbox import Toolbox
-from .call_decisions import MAYBE_EXECUTED, interrupts_by_call, unanswered_calls, with_args
+from .call_decisions import (
+    MAYBE_EXECUTED,
+    HostRecord,
+    interrupts_by_call,
+    unanswered_calls,
+    with_args,
+)
 from .decide import takes_time
 from .earlier_calls import BegunCalls, of_earlier
 from .run_records import RecordWriter
@@ -121,7 +127,11 @@ class CallRunner:
         self.horizon_ms, changes = self._begun_calls.look(self.record.not_begun, self._ran_before)
         return [state_delta(*changes)] if changes else []
 
-    def recoverable(self) -> set[str]:
+    def host_record(self) -> HostRecord:
+        """Return what this host knows of the calls, for the decision on those without a result."""
+        return HostRecord(self._recoverable(), self.horizon_ms, self.forgotten, self._has_begun)
+
+    def _recoverable(self) -> set[str]:
         """Return the ids of begun calls whose result is missing in the session and available here.
 
         The result may also be of a call that still runs on this host.
@@ -164,7 +174,7 @@ class CallRunner:
         )
         return verdict.fingerprint or str(entry.get("fingerprint", ""))
 
-    def has_begun(self, call_id: str, attempt: int, fingerprint: str) -> bool:
+    def _has_begun(self, call_id: str, attempt: int, fingerprint: str) -> bool:
         """Return whether this host has begun that attempt at the call with these arguments."""
         claim = self._executions.claims.claimed_as(self._session_key, call_id, attempt)
         return bool(fingerprint) and claim == fingerprint

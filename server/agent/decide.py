@@ -14,7 +14,7 @@ decision and from call_decisions.py; the loop has no code for them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,12 +45,12 @@ from . import workspace_steps
 from .call_decisions import (
     FORGOTTEN,
     LOST,
-    Begun,
+    NO_RECORD,
+    HostRecord,
+    PendingCall,
     ask_approval,
-    interrupts_by_call,
-    never_begun,
+    pending_calls,
     plan_call,
-    unanswered_calls,
 )
 from .earlier_calls import without_claim
 from .workspace_steps import NO_WORKSPACE, AlignWorkspace, WorkspaceState
@@ -122,7 +122,6 @@ class Fail:
     message: str
 
 
-Old = tuple[int, Container[str]]  # horizon_ms and forgotten of `next_step`
 Step = RunTools | CallModel | NameSession | Compact | Stop | Fail | AlignWorkspace
 
 
@@ -133,25 +132,18 @@ def next_step(
     model: Model,
     *,
     elapsed_ms: int = 0,
-    recoverable: Container[str] = (),
-    horizon_ms: int = 0,
-    forgotten: Container[str] = (),
-    begun: Begun = never_begun,
+    host: HostRecord = NO_RECORD,
     files: WorkspaceState = NO_WORKSPACE,
 ) -> Step:
     """Return the next step of the run. Reads the session and changes nothing.
 
     limits        of this run: the session's, capped by the server's and the mode's, extended
     elapsed_ms    how long this POST has run
-    recoverable   ids of calls whose lost result this host can still return
-    begun         whether this host has begun an attempt at a call (call_decisions.py)
-    horizon_ms    claims up to this time have expired: a call that was asked about or made until
-                  then may have run on this host
-    forgotten     fingerprints of calls that may have run on this host for the same message
+    host          what this host knows of calls that it has begun
     files         what is known of the workspace
     """
     mode = mode_of(session)
-    plans = _planned(mode, session, toolbox, recoverable, begun, (horizon_ms, forgotten))
+    plans = _planned(mode, session, toolbox, host)
     jobs = tuple(item for item in plans if not isinstance(item, Ask | Wait))
     if time_stop := out_of_time(session, limits, elapsed_ms, jobs):
         jobs = tuple(job for job in jobs if not takes_time(job))
@@ -196,92 +188,75 @@ def align_or_ask(
 
 
 def _planned(
-    mode: Mode,
-    session: Session,
-    toolbox: Toolbox,
-    recoverable: Container[str],
-    begun: Begun,
-    old: Old,
+    mode: Mode, session: Session, toolbox: Toolbox, host: HostRecord
 ) -> list[Job | Ask | Wait]:
     """Return what to do about each call without a result, in this mode.
 
     If there are jobs, planning ends after more than MOST_WAITS calls that wait for them: these are
     planned again after each result.
     """
-    if not (pending := unanswered_calls(session)):
-        return []
-    interrupts, calls_before = interrupts_by_call(session), calls_used(mode, session)
     plans: list[Job | Ask | Wait] = []
+    calls_before = calls_used(mode, session)
     jobs = waits = 0
     last, places_in_message = None, {}
-    for call, message, moved_on in pending:
+    for pending in pending_calls(session, toolbox, host):
         if jobs and waits > MOST_WAITS:
             break
+        call, message = pending.call, pending.message
         if message is not last:
             last, places_in_message = message, call_places(message)
-        if not moved_on and (
+        if not pending.moved_on and (
             reply := refuse_beyond(mode, session, call, message, calls_before, places_in_message)
         ):
             plans.append(reply)
             jobs += 1
             continue
-        item = (call, message, moved_on)
-        planned = plan_call(session, toolbox, recoverable, *item, begun, interrupts)
+        planned = plan_call(pending)
         if mode.in_order and isinstance(planned, Execute):
             planned = replace(planned, parallel_safe=False)
-        planned = with_asked_time(
-            session, toolbox, old, begun, planned, item, interrupts.get(call["id"])
-        )
+        planned = with_asked_time(pending, planned)
         plans.append(planned)
         jobs += not isinstance(planned, Ask | Wait)
         waits += isinstance(planned, Wait)
     return plans
 
 
-def with_asked_time(
-    session: Session,
-    toolbox: Toolbox,
-    old: Old,
-    begun: Begun,
-    planned: Job | Ask | Wait,
-    call_context: tuple[ToolCall, Message, bool],
-    interrupt: Interrupt | None,
-) -> Job | Ask | Wait:
+def with_asked_time(pending: PendingCall, planned: Job | Ask | Wait) -> Job | Ask | Wait:
     """Return the decision with the time at which the call was asked about.
 
     A call that may not run twice, and was asked about or made before the horizon, is asked about
     again. A denial of such a call does not say that it did not run.
     """
-    call, message, moved_on = call_context
-    horizon_ms, forgotten = old
+    session, host, call, interrupt = pending.session, pending.host, pending.call, pending.interrupt
     if isinstance(planned, Ask):
-        now_ms = max(session["run"].get("started_at", 0), horizon_ms + 1)
+        now_ms = max(session["run"].get("started_at", 0), host.horizon_ms + 1)
         about: Interrupt = {**planned.interrupt, "asked_at": now_ms}
-        is_forgotten = planned.entry.get("fingerprint") in forgotten
+        is_forgotten = planned.entry.get("fingerprint") in host.forgotten
         if about["reason"] == "tool_call" and is_forgotten and FORGOTTEN not in about["message"]:
             about["message"] = f"{about['message']} {FORGOTTEN}"
         if about["reason"] == "tool_call" and (names := origin_of(session, about["args"])):
             about["skills"] = names
         return replace(planned, interrupt=about)
-    since_ms = message.get("at") if interrupt is None else interrupt.get("asked_at", 0)
-    is_old = bool(horizon_ms) and isinstance(since_ms, int) and since_ms <= horizon_ms
+    since_ms = interrupt.get("asked_at", 0) if interrupt else pending.message.get("at")
+    is_old = bool(host.horizon_ms) and isinstance(since_ms, int) and since_ms <= host.horizon_ms
     if isinstance(planned, Reply):
-        return without_claim(planned, interrupt, moved_on, is_old=is_old)
+        return without_claim(planned, interrupt, pending.moved_on, is_old=is_old)
     if not isinstance(planned, Execute) or planned.repeatable:
         return planned
-    is_old |= interrupt is None and planned.entry.get("fingerprint") in forgotten
+    is_old |= not interrupt and planned.entry.get("fingerprint") in host.forgotten
     if not is_old:
         return replace(planned, since_ms=since_ms if isinstance(since_ms, int) else None)
-    new_plan = plan_call(session, toolbox, (), *call_context, begun, {})
+    unasked = replace(pending, interrupt={})
+    new_plan = plan_call(unasked)
     if is_unattended(session):
         return Reply(call, LOST, "skipped", status="indeterminate")
     if not isinstance(new_plan, Ask):  # the policy would run it without asking
-        entry = session["calls"].get(call["id"]) or {}
-        new_plan = ask_approval(call, toolbox.verdict(session, call), entry)
+        verdict = pending.toolbox.verdict(session, call)
+        new_plan = ask_approval(call, verdict, pending.entry)
     if new_plan.interrupt["reason"] == "tool_call":
         text = f"{new_plan.interrupt['message']} {FORGOTTEN}"
         new_plan = replace(new_plan, interrupt={**new_plan.interrupt, "message": text})
-    return with_asked_time(session, toolbox, old, begun, new_plan, call_context, None)
+    return with_asked_time(unasked, new_plan)
 
 
 def offered_tools(session: Session, toolbox: Toolbox, mode: Mode) -> list[Json]:

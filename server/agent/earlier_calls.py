@@ -102,9 +102,7 @@ class BegunCalls:
         return (self._owner, self._session["id"]), call_id, attempt
 
 
-def without_claim(
-    reply: Reply, interrupt: Interrupt | None, moved_on: bool, *, is_old: bool
-) -> Reply:
+def without_claim(reply: Reply, interrupt: Interrupt, moved_on: bool, *, is_old: bool) -> Reply:
     """Return the reply, which does not say that a call did not run if nobody knows.
 
     That is a call which is too old, and which a person does not want, or has moved on from.

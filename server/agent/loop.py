@@ -570,10 +570,7 @@ class Run:
             self._limits,
             self._facts,
             elapsed_ms=self._elapsed_ms(),
-            recoverable=self._call_runner.recoverable(),
-            horizon_ms=self._call_runner.horizon_ms,
-            forgotten=self._call_runner.forgotten,
-            begun=self._call_runner.has_begun,
+            host=self._call_runner.host_record(),
             files=self._files.state,
         )
 

@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.agent.call_decisions import LOST, SUPERSEDED, new_grant
+from server.agent.call_decisions import LOST, SUPERSEDED, HostRecord, new_grant
 from server.agent.decide import (
     CallModel,
     Model,
@@ -143,9 +143,8 @@ class Next(unittest.TestCase):
     def job(self, messages: list[Any], **more: Any) -> Any:
         """The single thing done about call c1."""
         claims = more.pop("begun", ())
-        options = {"recoverable": more.pop("recoverable", ())}
-        options["begun"] = lambda *key: key in claims
-        found = self.step(session(messages, **more), **options)
+        host = HostRecord(more.pop("recoverable", ()), begun=lambda *key: key in claims)
+        found = self.step(session(messages, **more), host=host)
         if isinstance(found, RunTools):
             self.assertEqual(len(found.jobs), 1)
             return found.jobs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.agent.call_decisions import never_begun, plan_call
+from server.agent.call_decisions import pending_calls, plan_call
 from server.session.call_actions import Ask, Execute, Reply
 from server.tools.program_tools import BaseTool
 from server.tools.toolbox import Toolbox
@@ -44,7 +44,7 @@ class Rules(Case):
         call = self.call(name, args)
         message: Any = {"role": "assistant", "id": "m1", "tool_calls": [call]}
         self.session["messages"] = [message]
-        return plan_call(self.session, toolbox, (), call, message, False, never_begun)
+        return plan_call(*pending_calls(self.session, toolbox))
 
     def ask(self, toolbox: Toolbox, name: str, args: Any) -> Any:
         """Let a call be asked about, as the document then shows it."""

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agent.call_decisions import plan_call
+from server.agent.call_decisions import pending_calls, plan_call
 from server.config import Config
 from server.session.answers import ANSWERS
 from server.session.call_actions import Ask, Execute
@@ -73,14 +73,15 @@ class Networks(WithSite):
         """The result of the call when an approval has said this of its policy. Always the way of
         a real one: asked, answered, executed with the ledger entry that came of it."""
         call = self.call()
-        message: Any = {"tool_calls": [call]}
-        asked = plan_call(self.session, toolbox, (), call, message, False)
+        message: Any = {"role": "assistant", "tool_calls": [call]}
+        session: Any = {**self.session, "messages": [message]}
+        asked = plan_call(*pending_calls(session, toolbox))
         assert isinstance(asked, Ask), asked
         payload = {"approved": True} | ({} if policy is None else {"policy": policy})
         self.offer: dict[str, Any] = asked.interrupt.get("policy", {})
         answered = asked.interrupt | {"answer": {"status": "resolved", "payload": payload}}
-        session: Any = {**self.session, "calls": {"c": asked.entry}, "interrupts": [answered]}
-        job = plan_call(session, toolbox, (), call, message, False)
+        session |= {"calls": {"c": asked.entry}, "interrupts": [answered]}
+        job = plan_call(*pending_calls(session, toolbox))
         assert isinstance(job, Execute), job
         events = await events_of(toolbox, session, call, job.args, job.entry)
         found: dict[str, Any] = events[-1]["metadata"]["yaa"]["result"]

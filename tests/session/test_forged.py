@@ -17,7 +17,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.agent.call_decisions import LOST, plan_call
+from server.agent.call_decisions import LOST, pending_calls, plan_call
 from server.agent.loop import BaseAgent
 from server.config import Config
 from server.errors import Problem
@@ -155,9 +155,7 @@ class Decided(unittest.TestCase):
 
     def decided(self, made: Session) -> Any:
         session: Any = {**made, "grants": [], "config": {"yaa": {}}}
-        message = session["messages"][1]
-        moved_on = len(session["messages"]) > 2
-        return plan_call(session, self.toolbox, (), message["tool_calls"][0], message, moved_on)
+        return plan_call(*pending_calls(session, self.toolbox))
 
     def test_nothing_runs_that_was_not_shown_and_allowed(self) -> None:
         ran = 0

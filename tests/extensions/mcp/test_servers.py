@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from server.agent.call_decisions import plan_call
+from server.agent.call_decisions import HostRecord, pending_calls, plan_call
 from server.config import Config
 from server.extensions.mcp.inbox import progress_line
 from server.extensions.mcp.links import INHERITED, Launch, StdioLink
@@ -296,8 +296,10 @@ class Asked(Case):
 
     def planned(self, toolbox: Toolbox, call: Any) -> Any:
         """What is done about the call by a host that has begun whatever it is asked about."""
-        message: Any = {"tool_calls": [call]}
-        return plan_call(self.session, toolbox, (), call, message, False, lambda *_: True)
+        message: Any = {"role": "assistant", "tool_calls": [call]}
+        session: Any = {**self.session, "messages": [message]}
+        begun = HostRecord(begun=lambda *_: True)
+        return plan_call(*pending_calls(session, toolbox, begun))
 
     async def waiting(self, toolbox: Toolbox) -> tuple[Any, Ask]:
         """The call, approved and run, and what it asks."""
