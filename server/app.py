@@ -57,7 +57,6 @@ from .session.schema import check
 from .telemetry import redact
 from .telemetry.log import RotatingFile, Rotation
 from .telemetry.monthly_usage import MonthlyUsage
-from .telemetry.otlp import Exporter
 from .tools.execution_claims import Claims, Locks
 from .tools.retention import StorageFigures, Workspaces, storage_figures
 from .tools.runner import ToolRunner
@@ -118,8 +117,6 @@ class App:
         self.models = Models(server, self.client, env)
         self.models.adopt(models or {}, preferred=True)
         self._adapter_problems: list[str] = []
-        logs, rotation = config.home / "logs", Rotation.of(server["log"])
-        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
         self.hooks = Hooks()
         ttl_s = limits["claim_ttl_s"]
         self.claims = Claims(config.home / "claims", ttl_s, limits["result_ttl_s"], clock=clock)
@@ -163,7 +160,6 @@ class App:
             ceilings=self.ceilings,
             locks=self.locks,
             clock=self._clock,
-            sink=self.exporter,
             hooks=self.hooks,
             records=self.records,
             signals=self.signals,
@@ -182,7 +178,6 @@ class App:
 
     async def open(self) -> None:
         """Prove the sandbox, load the owner's hooks, models and tools, and discover models."""
-        self.exporter.open()
         self.hooks.load(self.config.home / "hooks")
         own, self._adapter_problems = adapters(self.config.home / "models", self.models.names())
         self.models.adopt(own)
@@ -261,7 +256,6 @@ class App:
             self.locks.close()
         await self.toolbox.close()
         await self.models.close()
-        await self.exporter.close()
         await self.client.close()
 
     async def __aenter__(self) -> App:
@@ -317,20 +311,11 @@ class App:
         ]
 
     def _file_problems(self) -> list[str]:
-        """Return why the log or the traces cannot be written to their files."""
-        problems, server = [], self.config.server
-        for key in ("log", "tracing"):
-            if not server[key]["file"]:
-                continue
-            file = RotatingFile(
-                self.config.home / "logs" / server[key]["file"], Rotation.of(server["log"])
-            )
-            try:
-                file.write(b"")
-            except OSError as error:
-                problems.append(f"server.{key}.file: {file.path}: {error.strerror}")
-            file.close()
-        return problems
+        """Return why the log cannot be written to its file."""
+        if not (name := (about := self.config.server["log"])["file"]):
+            return []
+        why = RotatingFile(self.config.home / "logs" / name, Rotation.of(about)).failure()
+        return [f"server.log.file: {why}"] if why else []
 
     def agent_problems(self, owner: str = "") -> list[str]:
         """Return the problems of agent files that this owner's key may see."""
@@ -357,7 +342,6 @@ class App:
             "workspace": self.toolbox.workspaces.info(),
             "records": self.records.info(),
             "hooks": self.hooks.info(),
-            "tracing": self.exporter.info(),
             "demo": self.demo,
             "extensions": [*select(self.config.server["extensions"])],
         }

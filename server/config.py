@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from . import extensions
 from .json_types import Session
@@ -33,7 +32,7 @@ from .settings import real_folders as folders
 from .settings import schema
 from .settings.file_trust import distrust_reason, folder_distrust_reason
 from .settings.requirements import tool_mistakes
-from .settings.secret_values import mask_within, secrets_in, secrets_within
+from .settings.secret_values import secrets_in, secrets_within
 from .telemetry import redact
 
 KeyPath = tuple[str, ...]
@@ -291,14 +290,6 @@ def _is_there(file: Path) -> bool:
     return os.path.lexists(file)
 
 
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # an unbalanced bracket, a port that is not a number
-        return False
-
-
 def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """Yield the mistakes that the kind of a single value does not show."""
     present, lacking = extensions.present(), extensions.incomplete()
@@ -343,9 +334,6 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
         for entry in server["sandbox"][key]:
             if wrong := network_policy.entry_problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
-    if (url := server["tracing"]["url"]) and not _is_address(url):
-        shown = mask_within(url)
-        yield f"server.tracing.url is {shown}, wanted an address such as http://127.0.0.1:4318"
     yield from read_mistakes(server["sandbox"], home)
     yield from tool_mistakes(server["tools"])
     for check in extensions.members("config_mistakes"):

@@ -24,7 +24,6 @@ from server.session import events
 from server.session.call_actions import Verdict
 from server.session.json_patch import copy_json
 from server.session.limits import LimitCeilings
-from server.telemetry.tracing import Sink
 from server.tools.execution_claims import Locks, Scope
 from server.tools.session_files import SessionFiles
 from server.workspace.errors import WorkspaceError
@@ -79,6 +78,9 @@ class ScriptedModel(BaseAPI):
     @property
     def api(self) -> ScriptedModel:
         return self
+
+    def provider_facts(self) -> dict[str, str]:
+        return {}
 
     def resolve(self, provider: dict[str, Any], owner: str = "") -> ScriptedModel:
         self.providers.append(provider)
@@ -452,7 +454,6 @@ def agent(
     clock: Callable[[], int] | None = None,
     limits: dict[str, Any] | None = None,
     log: dict[str, Any] | None = None,
-    sink: Sink | None = None,
     records: RunRecords | None = None,
     signals: StopSignals | None = None,
     workspaces: FakeWorkspaces | None = None,
@@ -474,7 +475,6 @@ def agent(
         ids=ids or Ids(),
         clock=(time := clock or ManualClock()),
         stopwatch=time,
-        sink=sink,
         records=records or RunRecords(),
         signals=signals or StopSignals(),
         parts=parts,

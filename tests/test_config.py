@@ -276,7 +276,6 @@ class Kinds(Case):
             "server.tools": {"shell": {"ceiling": "ask"}},
             "server.rest": {"a": {"base_url": "http://127.0.0.1"}},
             "server.tool_modules": {"a": {"modules": ["b"]}},
-            "server.tracing.headers": {"x-key": "v"},
             "session.config.llm_api.model_settings": {"temperature": 0.2},
             "session.config.prompt": {"task": "Be brief."},
             "session.config.tool": {"shell": {"auto_approve": False}},
@@ -337,9 +336,6 @@ class Kinds(Case):
     def test_no_secret_in_a_message(self) -> None:
         wrong = {"server": {"providers": {"a": {"api_key": ["canary-1"], "headers": 5}}}}
         self.assertNotIn("canary-1", "\n".join(self.problems(wrong)))
-        found = "\n".join(self.problems({"server": {"tracing": {"url": "ftp://me:canary-1@h"}}}))
-        self.assertIn("server.tracing.url", found)
-        self.assertNotIn("canary-1", found)
 
     def test_contradictions(self) -> None:
         for server, said in (
@@ -356,9 +352,6 @@ class Kinds(Case):
             ({"sandbox": {"read": ["/"]}}, "read: / holds the home folder"),
             ({"sandbox": {"read": ["/proc/self"]}}, "read: /proc/self is the kernel's"),
             ({"default_provider": "x", "providers": {"a": {}, "b": {}}}, "configured are: a, b"),
-            ({"tracing": {"url": "ftp://h"}}, "wanted an address such as"),
-            ({"tracing": {"url": "http://[::1/x"}}, "wanted an address such as"),
-            ({"tracing": {"url": "http://h:port"}}, "wanted an address such as"),
             ({"api_keys": ["two words"]}, "visible ASCII"),
             ({"api_keys": [""]}, "visible ASCII"),
             ({"api_keys": [{"name": "no key"}]}, "visible ASCII"),

@@ -37,7 +37,7 @@ from ..lib.strict_json import dumps
 from ..session import events
 from ..session.call_actions import Execute, Job, Reply, Toolbox
 from ..settings import owner_code
-from ..telemetry import log, tracing
+from ..telemetry import log, trace_context
 from ..tools.result import BY_HOOK
 from .call_decisions import with_args
 
@@ -232,7 +232,7 @@ class HookCaller:
 
     def _context(self, point: str) -> HookContext:
         session = self._session
-        trace = tracing.current.get()
+        trace = trace_context.current.get()
         return HookContext(
             point,
             session_id=str(session.get("id", "")),

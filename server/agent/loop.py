@@ -49,7 +49,7 @@ from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings, cap_limits, extend_limits
 from ..session.modes import mode_of
 from ..session.run_record import catch_up
-from ..telemetry import log, tracing
+from ..telemetry import log
 from ..telemetry.monthly_usage import MonthlyUsage
 from ..tools.execution_claims import Claims, Locks
 from ..tools.running_calls import Executions, SessionKey, session_lock
@@ -134,7 +134,6 @@ class BaseAgent:
     clock: Callable[[], int] = now_ms
     ids: Callable[[str], str] = new_id
     stopwatch: Callable[[], int] = monotonic_ms
-    sink: tracing.Sink | None = None
     hooks: Hooks = field(default_factory=Hooks)
     records: RunRecords = field(default_factory=RunRecords)
     signals: StopSignals = field(default_factory=StopSignals)
@@ -147,8 +146,7 @@ class BaseAgent:
     ) -> None:
         server, self.defaults = config.server, config.session
         self.refuse_keys = key_refuser(config)
-        self.tells_deltas: bool = server["log"]["model_deltas"]
-        self.tells_calls: bool = server["log"]["model_calls"]
+        self.log: Json = server["log"]
         earlier = former.executions if former else None
         grace_s = server["limits"]["disconnect_grace_s"]
         self.executions: Executions = Executions(claims, grace_s, self.ceilings, locks, earlier)
@@ -363,13 +361,14 @@ class Run:
         self._limits: Json = {}  # set once the opening events are folded
         self._used = session.get("usage", {}).copy()  # usage before this POST
         self._facts = Facts(model.model, model.facts)
-        tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}
-        self._observer = RunObserver(session, model, key, agent.sink, **tells)
         about = {"run": self.id, "model": model.model, "key_name": key, "owner": owner}
         self._hooks = RunHooks(agent.hooks, session, agent.toolbox, about)
-        self._parts = RunParts(make(session, about) for make in agent.parts)
+        self._observer = RunObserver(session, about, agent.log)
+        facts = about | model.provider_facts()
+        added = (make(session, facts) for make in agent.parts)
+        self._parts = RunParts([self._observer, *added])
         self._side_calls = SideCalls(
-            session, model.api, agent.ids, agent.clock, self._observer, self._hooks
+            session, model.api, agent.ids, agent.clock, self._parts, self._hooks
         )
         self.spends = True  # with a key of this server, not with the session's own
         self._stop_code = ""  # of STOP_REASONS, once it was stopped
@@ -414,10 +413,9 @@ class Run:
                 with suppress(OSError):
                     record.append(self.session)
             self.release()
-            self._observer.end(self.id, self.session_key[1], self._elapsed_ms())
+            self._parts.end(self._elapsed_ms() / 1000)
             if self.spends and (usages := self._observer.usages):
                 self.agent.usage.add(self.session_key[0], usages)
-            self._parts.end(self._elapsed_ms() / 1000)
 
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""
@@ -453,7 +451,7 @@ class Run:
             self._consumer_task.cancel()
 
     async def _record_event(self, event: Event) -> None:
-        """Fold the event into the session, then pass it to the log and the trace."""
+        """Fold the event into the session, then show it to the parts of the run."""
         kind = event["type"]
         changes = event.get(CHANGES[kind]) if kind in CHANGES else ()
         count = len(changes) if isinstance(changes, list) else 0
@@ -467,7 +465,6 @@ class Run:
             touched = self._size if since < self.first_message else 0
             metadata["digest"] = await offload(touched, digest, self.session, since)
             metadata["since"] = since
-        self._observer.see(event)
         self._parts.see(event)
 
     def _must_end(self, step: Step) -> bool:
@@ -598,11 +595,11 @@ class Run:
         self._texts = self.base.texts  # what this call writes for the next one
         tools = call.tools
         messages = await self._hooks.pre_reasoning(call.messages)
-        self._observer.record_request(messages, tools)
+        self._parts.request(self._step, messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
-                    self._observer.record_model_error(event)
+                    self._parts.model_error(event)
                     began = find_message(session, options.message_id) is not None
                     async for follow_up in self._model_failure_events(event, began=began):
                         yield follow_up

@@ -1,19 +1,20 @@
-"""Log and trace one run. Changes nothing: a run is the same with and without it."""
+"""Log one run. Changes nothing: a run is the same with and without it."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ..json_types import Event, Json, Message, Session, Usage
-from ..models.registry import Model
 from ..session import costs
+from ..session.events import ALIASES
 from ..session.fold import yaa_metadata
-from ..telemetry import log, recent_runs, tracing
+from ..telemetry import log, recent_runs
 from ..telemetry.redact import mask, mask_all
+from .run_parts import RunPart
 
 # -- delta log ------------------------------------------------------------------------------------
 # Log each event of a model as a line, with its time.
@@ -229,7 +230,8 @@ def _ms(seconds: float) -> float:
 # -- observer -------------------------------------------------------------------------------------
 
 
-MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # prefixes of a model's events
+_SAYS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # prefixes of a model's events
+MODEL_EVENTS = tuple(kind for kind in ALIASES if kind.startswith(_SAYS))
 
 logger = log.get("run")
 tool_logger = log.get("tool")
@@ -254,64 +256,49 @@ def tool_call_fields(event: Event, key_name: str) -> Json:
     return {key: value for key, value in line.items() if value is not None}
 
 
-class RunObserver:
-    """The log lines and the trace of one run.
+class RunObserver(RunPart):
+    """The log lines of one run.
 
-    key_name      of the API key
-    tells_deltas  `server.log.model_deltas`
-    tells_calls   `server.log.model_calls`
-    usages        of each model call that this run made, as far as the provider reported it
+    about     {run, model, key_name} of the run
+    settings  `server.log`
+    usages    of each model call that this run made, as far as the provider reported it
     """
 
+    watched = ("STEP_STARTED", "RUN_ERROR", *MODEL_EVENTS)
+
     def __init__(
-        self,
-        session: Session,
-        model: Model,
-        key_name: str,
-        sink: tracing.Sink | None,
-        *,
-        tells_deltas: bool,
-        tells_calls: bool = True,
+        self, session: Session, about: Mapping[str, str], settings: Mapping[str, Any]
     ) -> None:
-        self._session = session
-        self._about = {"key_name": key_name, "model": model.model}
+        self._session, self._about = session, about
         self._used = dict(session.get("usage", {}))
         self._first_message = len(session.get("messages") or [])
         self._results = 0  # of tool calls
         self.usages: list[Usage] = []
-        self._deltas = DeltaLog() if tells_deltas and is_debug_on() else None
-        self._calls = ModelCallLog(model.model, on=tells_calls)
+        self._deltas = DeltaLog() if settings["model_deltas"] and is_debug_on() else None
+        self._calls = ModelCallLog(about["model"], on=settings["model_calls"])
         self._call: ModelCallEntry | None = None
-        self._stage = ""
-        self._trace = tracing.of_run(sink, session, model.model, model.api)
 
     def see(self, event: Event) -> None:
-        """Record an event that the session has folded."""
-        self._trace.see(event)
+        """Log a tool result, and what the model of this run says."""
         kind = event["type"]
-        if kind == "STEP_STARTED":
-            self._stage = event["stepName"]
-        elif self._call is not None:  # before, it may be an answer of an earlier run
-            self._call.see(event)
-            if kind == "TEXT_MESSAGE_END":
-                self._keep_usage(event)
         if kind == "TOOL_CALL_RESULT":
             self._results += 1
             tool_logger.info(tool_call_fields(event, self._about["key_name"]))
-        elif self._deltas is None:
-            return
-        elif kind == "STEP_STARTED":
+        elif self._deltas and kind == "STEP_STARTED":
             self._deltas.step(event["stepName"])
-        elif kind.startswith(MODELS):
+        elif self._deltas and kind != "RUN_ERROR":
             self._deltas.see(event)
+        if self._call is not None:  # before, it may be an answer of an earlier run
+            self._call.see(event)
+            if kind == "TEXT_MESSAGE_END":
+                self._keep_usage(event)
 
-    def record_request(self, messages: list[Message], tools: list[Json]) -> None:
-        """Record a request to the model, before it is sent."""
-        self._trace.record_request(messages, tools)
-        self._call = self._calls.begin(self._stage, messages, tools)
+    def request(self, stage: str, messages: Sequence[Message], tools: Sequence[Json]) -> None:
+        """Begin the entry of a model call."""
+        self._call = self._calls.begin(stage, messages, tools)
 
-    def record_model_error(self, error: Event) -> None:
-        """Record a RUN_ERROR of the model, after which the run may continue."""
+    def model_error(self, error: Event) -> None:
+        """End the entry of a model call."""
         self._keep_usage(error)
         if self._call is not None:
             self._call.see(error)
@@ -323,35 +310,30 @@ class RunObserver:
             self.usages.append(usage)
 
     @contextmanager
-    def record_side_call(
-        self, messages: Sequence[Message] = ()
-    ) -> Iterator[Callable[[Event], None]]:
-        """Record a model call beside the conversation. Yields a function that takes its events."""
+    def side_call(self, messages: Sequence[Message]) -> Iterator[Callable[[Event], object]]:
+        """Log a model call beside the conversation, with an entry of its own."""
         calls = ModelCallLog(self._about["model"], on=self._calls.on)
         call = calls.begin("beside", messages, [])
 
-        with self._trace.record_side_call() as trace:
+        def see(event: Event) -> None:
+            """Record one event of the call."""
+            call.see(event)
+            self._keep_usage(event)
 
-            def see(event: Event) -> None:
-                """Record one event of the call."""
-                trace(event)
-                call.see(event)
-                self._keep_usage(event)
+        try:
+            yield see
+        finally:
+            call.end("timeout")
 
-            try:
-                yield see
-            finally:
-                call.end("timeout")
-
-    def end(self, run_id: str, session_id: str, ms: int) -> None:
-        """Log the run's line and end its trace."""
+    def end(self, seconds: float) -> None:
+        """Log the run's line."""
         if self._deltas:
             self._deltas.flush()
         if self._call is not None:
             self._call.end(CUT)
         counts = self._used, self._first_message, self._results
-        told = costs.log_fields(self._session, *counts)
-        line = {"run": run_id, "session": session_id, **self._about, "ms": ms, **told}
+        about = {key: self._about[key] for key in ("run", "key_name", "model")}
+        line = {"session": self._session.get("id"), **about, "ms": round(seconds * 1000)}
+        line |= costs.log_fields(self._session, *counts)
         logger.info(line)
         recent_runs.of_process.add(line)
-        self._trace.end()

@@ -23,7 +23,7 @@ from ..session.call_actions import Toolbox
 from ..session.events import put, state_delta
 from .decide import Model
 from .hooks import RunHooks
-from .observer import RunObserver
+from .run_parts import RunParts
 
 TITLE_TIMEOUT_S = 30
 
@@ -36,7 +36,7 @@ class SideCalls:
     api: BaseAPI
     ids: Callable[[str], str]
     clock: Callable[[], int]
-    observer: RunObserver
+    parts: RunParts
     hooks: RunHooks
 
     async def name_session(self) -> AsyncGenerator[Event, None]:
@@ -54,7 +54,7 @@ class SideCalls:
         """Return (text, usage) of the answer to a request; ("", {}) without an answer in time."""
         options = Options.of(self.session, self.ids, seconds_left=timeout_s)
         text = ""
-        with suppress(TimeoutError), self.observer.record_side_call(messages) as see:
+        with suppress(TimeoutError), self.parts.side_call(messages) as see:
             async with asyncio.timeout(timeout_s):
                 async with aclosing(self.api.stream(messages, [], options)) as source:
                     async for event in source:

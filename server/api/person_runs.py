@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..lib.runtime.accounts import Accounts, crowded, person
-from ..telemetry import tracing
+from ..telemetry import trace_context
 from .auth import Key, Keys
 from .sessions import Agent, Run, Runs
 
@@ -53,7 +53,7 @@ class PersonRuns:
         errand = Errand(key, size, abort)
         person.set(owner)
         crowded.set(self._accounts.others)
-        tracing.current.set(tracing.begin())
+        trace_context.current.set(trace_context.begin())
         self._accounts.begin(errand)
         try:
             self._accounts.take(owner, "memory", COPIES * size)

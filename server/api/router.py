@@ -21,7 +21,7 @@ from ..lib.runtime.accounts import Accounts, crowded, person
 from ..lib.runtime.offload import offload
 from ..lib.strict_json import JSONError, dumps_in_pieces
 from ..settings import forwarding
-from ..telemetry import log, tracing
+from ..telemetry import log, trace_context
 from .auth import ANYONE, Key, Keys
 
 JSON = "application/json; charset=utf-8"
@@ -186,7 +186,8 @@ class Router:
 
     async def __call__(self, exchange: Exchange) -> None:
         clock = time.perf_counter()
-        tracing.current.set(tracing.begin(exchange.request.headers.get("traceparent", "")))
+        traceparent = exchange.request.headers.get("traceparent", "")
+        trace_context.current.set(trace_context.begin(traceparent))
         forwarding.current.set(None)
         call = RequestContext(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         self.requests += 1

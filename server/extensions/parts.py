@@ -122,7 +122,7 @@ class Parts:
     def run_part(self, session: Session, about: Mapping[str, str]) -> RunPart | None:
         """Return what takes part in a run of this session, None for nothing.
 
-        `about`: {run, model, key_name, owner}.
+        `about`: {run, model, key_name, owner}, and the {preset, url} of a provider.
         """
         return None
 

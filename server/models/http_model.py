@@ -21,7 +21,7 @@ from ..json_types import Event, Json, Message, RunWarning
 from ..lib.http.client import Client, ClientError, Response, Timeouts
 from ..lib.runtime.offload import offload
 from ..lib.runtime.waits import QUIET_S, wait_notice
-from ..telemetry import log, tracing
+from ..telemetry import log, trace_context
 from . import BaseAPI, Options
 from .chat_request import ModelCall, ModelRequest, ToolNameMap, accepted_media, tool_mode
 from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
@@ -333,7 +333,7 @@ class RemoteAPI(BaseAPI):
             "accept": "text/event-stream, application/json",
             "user-agent": "yaa",
         }
-        headers |= tracing.trace_headers()
+        headers |= trace_context.trace_headers()
         if (provider := self.provider).key:
             headers |= self.key_headers(provider.key)
         return headers | {name.lower(): value for name, value in provider.headers.items()}

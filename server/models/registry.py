@@ -71,6 +71,11 @@ class Model:
     api: BaseAPI
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def provider_facts(self) -> dict[str, str]:
+        """Return {preset, url} of its provider; {} for a model without an address."""
+        provider = getattr(self.api, "provider", None)
+        return {"preset": provider.preset.name, "url": provider.url} if provider else {}
+
 
 @dataclass
 class OwnerState:

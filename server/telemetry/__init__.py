@@ -1,1 +1,1 @@
-"""Logs and traces, with secrets masked. Imports http to send traces, never tools."""
+"""Logs, with secrets masked, and the position of a request in a trace."""

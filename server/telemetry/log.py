@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TextIO
 
 from ..lib.runtime.run_id import run_id
-from . import tracing
+from . import trace_context
 from .redact import mask, mask_all, mask_flat, mask_values
 
 # -- log file -------------------------------------------------------------------------------------
@@ -70,6 +70,16 @@ class RotatingFile:
         while data:
             data = data[os.write(self._descriptor, data) :]
         self._torn = False
+
+    def failure(self) -> str:
+        """Return why the file cannot be written, "" if it can."""
+        try:
+            self.write(b"")
+        except OSError as error:
+            return f"{self.path}: {error.strerror}"
+        finally:
+            self.close()
+        return ""
 
     def close(self) -> None:
         """Close the file; the next write opens it again."""
@@ -374,7 +384,7 @@ def _marks_of(record: logging.LogRecord) -> Mapping[str, str]:
 
 def _marks() -> dict[str, str]:
     """Return the ids of the current run and trace, as far as there are any."""
-    trace = tracing.current.get()
+    trace = trace_context.current.get()
     marks = {"run": run_id.get(), "trace": trace.trace_id if trace else ""}
     return {name: value for name, value in marks.items() if value}
 

@@ -21,7 +21,7 @@ from ..lib.runtime.secret_filter import remove_texts
 from ..lib.strict_json import JSONError, dumps, loads
 from ..settings import forwarding
 from ..settings.schema import problems
-from ..telemetry import redact, tracing
+from ..telemetry import redact, trace_context
 from .base import Emit, Invocation, Tool, failure, hints_of
 from .decorators import HINTS, ToolError
 from .openapi import tools_in
@@ -262,7 +262,7 @@ def request(
     elif fields or content is not None:
         headers["content-type"] = kind if "/" in kind else "application/json"
         body = dumps(fields if content is None else content).encode()
-    headers |= tracing.trace_headers()
+    headers |= trace_context.trace_headers()
     # The caller's and the owner's headers come last, so that no argument can replace them.
     headers |= brought or {}
     headers |= {name.lower(): value for name, value in op.headers.items()}

@@ -222,7 +222,6 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
             (["server", "rest", "x"], {"base_url": inner, "tools": []}),
             (["server", "rest"], {"x": {"base_url": "https://8.8.8.8", "openapi": "/etc/passwd"}}),
             (["server", "client_providers", "hosts"], ["*", "127.0.0.1"]),
-            (["server", "tracing", "url"], "https://8.8.8.8"),
             (["server", "log", "file"], "/srv/.bashrc"),
             (["server", "tools", "fetch_url"], {"allow": ["10.0.0.0/8"]}),
             (["server", "agents_dir"], "/tmp"),

@@ -1,5 +1,5 @@
 """Every secret of the corpus goes through a real server, from all sides, with everything switched
-on that is written down: not one is in its log, in its traces, or sent to whoever takes them."""
+on that is written down: not one is in its log."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import unittest
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-from ..telemetry.test_otlp import Receiver, attributes, spans_in
 from ..telemetry.test_redact import corpus
 from ..tooling import patience
 from ..tooling.child import Yaa
 
 TRACE = "4b" * 16
+PARENT = f"00-{TRACE}-{'0a' * 8}-01"
 SECONDS = 60
 
 
@@ -77,14 +78,13 @@ def together(texts: list[str]) -> Iterator[str]:
 
 class Walk(unittest.TestCase):
     def test_no_secret_is_written_down(self) -> None:
-        model, receiver = Model(), Receiver()
+        model = Model()
         self.addCleanup(model.close)
-        self.addCleanup(receiver.close)
         server = {
             "discover": False,
             "log": {"level": "debug"},
             "providers": {"m": {"api_url": model.url, "api_key": "k-canary-k", "model_name": "m"}},
-            "tracing": {"url": receiver.url, "content": True, "file": "traces.jsonl"},
+            **self.more(),
         }
         with Yaa({"server": server}) as yaa:
             texts = list(corpus())
@@ -94,30 +94,30 @@ class Walk(unittest.TestCase):
             assert yaa.child is not None
             yaa.child.stop()
             logged = yaa.child.output.replace(yaa.link, "")
-            (file,) = yaa.home.glob("logs/traces.jsonl")
-            traced = file.read_text()
-        sent = json.dumps([body for *_, body in receiver.requests])
+            written = {"log": logged, **self.written(yaa.home)}
         self.assertGreaterEqual(logged.count("yaa.model"), 50 * len(told))
         self.assertEqual(logged.count("yaa.run "), len(told))
-        self.assertGreaterEqual(len(receiver.spans()), 4 * len(told))
         for text, secrets in texts:
             for secret in (*secrets, "k-canary-k", yaa.key):
-                for where, seen in (("log", logged), ("file", traced), ("traces", sent)):
+                for where, seen in written.items():
                     if secret in seen:
                         at = seen.index(secret)
                         near = seen[max(0, at - 150) : at + 100]
                         self.fail(f"{secret} of {text!r} is in the {where}: {near}")
-        self.check_traces(model, [json.loads(line) for line in traced.splitlines()], logged)
-
-    def check_traces(self, model: Model, requests: list[Any], logged: str) -> None:
-        """All runs in the trace of their request, and the provider is told of it."""
-        found = [span for body in requests for span in spans_in(body)]
-        self.assertEqual({span["traceId"] for span in found}, {TRACE})
         self.assertIn(f" trace={TRACE} ", logged)
-        chats = {s["spanId"]: attributes(s) for s in found if s["name"] == "chat m"}
-        parents = [re.fullmatch(r"00-(\w+)-(\w+)-01", h["traceparent"]) for h in model.headers]
-        self.assertEqual({m[2] for m in parents if m}, set(chats))
-        self.assertTrue(all("gen_ai.input.messages" in each for each in chats.values()))
+        self.check(model, len(told))
+
+    def more(self) -> dict[str, Any]:
+        """Settings beside those of the log."""
+        return {}
+
+    def written(self, home: Path) -> dict[str, str]:
+        """What is written down beside the log."""
+        return {}
+
+    def check(self, model: Model, runs: int) -> None:
+        """Look at the requests to the model: they pass the trace on."""
+        self.assertEqual({h["traceparent"] for h in model.headers}, {PARENT})
 
     def post(self, yaa: Yaa, text: str) -> None:
         session = {"messages": [{"role": "user", "content": text}]}
@@ -126,7 +126,7 @@ class Walk(unittest.TestCase):
             "Content-Type": "application/json",
             "Accept": "application/json",
             "Cookie": re.sub(r"[^ -~]", "", text),
-            "traceparent": f"00-{TRACE}-{'0a' * 8}-01",
+            "traceparent": PARENT,
         }
         place = f"{yaa.url.rstrip('/')}/session?api_key=Zq9canaryZq9"
         request = urllib.request.Request(place, json.dumps(session).encode(), heads)

@@ -113,17 +113,16 @@ class Described(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found["model"], [f"{text} Known: demo."])
 
     async def test_a_log_that_cannot_be_written_is_a_problem(self) -> None:
-        for key in ("log", "tracing"):
-            with self.subTest(key), tempfile.TemporaryDirectory() as folder:
-                flags = {"server.discover": False, f"server.{key}.file": folder}
-                async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
-                    said, found = "\n".join(describe(app)), app.problems()
-                text = f"server.{key}.file: {folder}: Is a directory"
-                self.assertIn(f"  problem  {text}", said)
-                self.assertEqual(found["logs"], [text])
-                flags[f"server.{key}.file"] = "fine"
-                async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
-                    self.assertEqual(app.problems()["logs"], [])
+        with tempfile.TemporaryDirectory() as folder:
+            flags = {"server.discover": False, "server.log.file": folder}
+            async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
+                said, found = "\n".join(describe(app)), app.problems()
+            text = f"server.log.file: {folder}: Is a directory"
+            self.assertIn(f"  problem  {text}", said)
+            self.assertEqual(found["logs"], [text])
+            flags["server.log.file"] = "fine"
+            async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
+                self.assertEqual(app.problems()["logs"], [])
 
     async def test_what_is_withheld_is_not_among_the_tools(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

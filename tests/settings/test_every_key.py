@@ -55,7 +55,6 @@ VALUES: dict[str, Any] = {
     "server.sandbox.read": ["/usr/share"],
     "server.skills.folders": ["/srv/skills"],
     "server.folders.entry.path": "/srv/folder",
-    "server.tracing.url": "http://192.0.2.7:4318",
     "server.sandbox.network": "full",
     "session.config.yaa.output_schema": {"type": "object"},
     "session.config.llm_api.provider.name": "entry",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from server.lib.runtime.run_id import run_id
-from server.telemetry import log, redact, tracing
+from server.telemetry import log, redact, trace_context
 from server.telemetry.log import RotatingFile, Rotation
 
 CANARY = "Qx7canaryQx7"  # not that of the other tests: it stays registered
@@ -136,12 +136,12 @@ class Lines(unittest.TestCase):
             self.assertRegex(line, r"… \(\d+ characters\)$")
 
     def test_a_record_that_is_an_object(self) -> None:
-        token = tracing.current.set(tracing.TraceContext("4b" * 16))
+        token = trace_context.current.set(trace_context.TraceContext("4b" * 16))
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
         log.setup("debug", style="json", stream=self.stream)
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
         self.log.warning("plain %s", "text")
-        tracing.current.reset(token)
+        trace_context.current.reset(token)
         first, second, third = self.stream.getvalue().splitlines()
         said = {"n": 1, "api_key": "***", "text": "é\n Bearer ***"}
         self.assertIn(f" INFO yaa.test trace={'4b' * 16} " + "{", first)

@@ -24,7 +24,7 @@ from ...json_types import Json
 from ...lib.runtime.event_loop import cancel_all
 from ...lib.runtime.offload import collector_paused
 from ...lib.strict_json import as_list, as_object, count_values, depth_exceeds
-from ...telemetry import tracing
+from ...telemetry import trace_context
 from .inbox import LISTS, Caller, Inbox
 
 # -- messages -------------------------------------------------------------------------------------
@@ -516,7 +516,9 @@ class Peer:
         if progress:
             about["progressToken"] = request_id
         if method == "tools/call":
-            about |= tracing.trace_headers()  # W3C trace context, under the same names in `_meta`
+            about |= (
+                trace_context.trace_headers()
+            )  # W3C trace context, under the same names in `_meta`
         full = {**params, "_meta": about} if about else params
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         return {**message, "params": full} if full else message

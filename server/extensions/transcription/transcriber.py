@@ -21,7 +21,7 @@ from ...lib.strict_json import JSONError, browser_safe, loads
 from ...models.failure import MAX_ERROR_BODY, Failure, from_status, quote
 from ...models.registry import Models
 from ...session.limits import API_PATHS
-from ...telemetry import tracing
+from ...telemetry import trace_context
 
 PATH = "/audio/transcriptions"
 MAX_AUDIO = 25 << 20  # bytes; what OpenAI and Groq take
@@ -120,7 +120,11 @@ class Transcriber:
         return await offload(len(answer), self._text, answer)
 
     def _headers(self, content_type: str) -> dict[str, str]:
-        headers = {"accept": "application/json", "user-agent": "yaa", **tracing.trace_headers()}
+        headers = {
+            "accept": "application/json",
+            "user-agent": "yaa",
+            **trace_context.trace_headers(),
+        }
         if self.key:
             headers["authorization"] = f"Bearer {self.key}"
         own = {name.lower(): value for name, value in self.headers.items()}

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.config import ConfigError, load
+from server.extensions import present
 
 from ...mission import test_tools
 from ...mission.autoai_peers import Echo, Model, config
@@ -25,6 +26,7 @@ from ...tooling.api import Api
 from ...tooling.child import Yaa
 
 Json = dict[str, Any]
+TRACED = {"tracing": {"file": "traces.jsonl", "content": True}} if "tracing" in present() else {}
 
 setUpModule = forks.use
 TESTED = {  # see test_rows.py
@@ -331,7 +333,7 @@ class Callers(unittest.TestCase):
             model,
             rest={"shop": rest(app.url, **about)},
             log={"level": "debug", "file": "yaa.log", "model_deltas": True},
-            tracing={"file": "traces.jsonl", "content": True},
+            **TRACED,
         )
         yaa = self.enterContext(Yaa(settings))
         self.yaa = yaa
@@ -377,7 +379,7 @@ class Callers(unittest.TestCase):
             model,
             rest={"shop": rest(app.url)},
             log={"level": "debug", "file": "yaa.log", "model_deltas": True},
-            tracing={"file": "traces.jsonl", "content": True},
+            **TRACED,
         )
         yaa = self.enterContext(Yaa(settings, home=home))
         api = Api(yaa.url, "", {"YAA-API-KEY": yaa.key, **CALLER})
@@ -395,7 +397,8 @@ class Callers(unittest.TestCase):
         }
         self.assertIn("shop_add", written["hooks/heard.txt"])
         self.assertIn("post_acting", written["hooks/heard.txt"])
-        self.assertIn("shop_add", written["logs/traces.jsonl"])
+        for about in TRACED.values():
+            self.assertIn("shop_add", written[f"logs/{about['file']}"])
         self.assertIn("orders", str(model.asked[-1]))
         places = {
             **written,

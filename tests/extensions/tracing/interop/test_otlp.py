@@ -10,10 +10,11 @@ import json
 import unittest
 from typing import Any
 
-from server.telemetry import tracing
-from server.telemetry.otlp import encode
+from server.extensions.tracing import parts, spans
+from server.extensions.tracing.exporter import encode
+from server.telemetry.trace_context import TraceContext
 
-from ..tooling.source import parsed, paths
+from ....tooling.source import parsed, paths
 
 
 def official(name: str) -> Any:
@@ -31,10 +32,8 @@ CONVENTIONS = official("opentelemetry.semconv._incubating.attributes.gen_ai_attr
 @unittest.skipUnless(SERVICE and JSON_FORMAT, "opentelemetry-proto is not installed")
 class Protocol(unittest.TestCase):
     def test_a_request_is_read_and_nothing_is_unknown(self) -> None:
-        parent = tracing.TraceContext("4b" * 16, "0a" * 8)
-        made = tracing.child(
-            parent, "chat m", tracing.CLIENT, n=2**40, f=0.5, b=True, s="é", a=["x"]
-        )
+        parent = TraceContext("4b" * 16, "0a" * 8)
+        made = spans.child(parent, "chat m", spans.CLIENT, n=2**40, f=0.5, b=True, s="é", a=["x"])
         made.attributes["content"] = [{"role": "user"}]
         made.start_ns, made.end_ns, made.error = 1_700_000_000_000_000_001, 2**62, "boom"
         sent = json.loads(encode([made], {"service.name": "yaa", "service.version": "1"}))
@@ -62,7 +61,7 @@ class Protocol(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_every_name_is_in_the_list(self) -> None:
         known = {value for value in vars(CONVENTIONS).values() if isinstance(value, str)}
-        nodes = ast.walk(parsed(paths()[tracing.__name__]))
+        nodes = ast.walk(parsed(paths()[parts.__name__]))
         texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
         ours = {text for text in texts if str(text).startswith("gen_ai.")}
         self.assertGreater(len(ours), 15)

@@ -1,6 +1,6 @@
 """Export finished spans: OTLP over HTTP as JSON, or lines of the same JSON in a file.
 
-telemetry/tracing.py adds spans, a task of the exporter sends them in batches. A run never waits for
+parts.py adds spans, a task of the exporter sends them in batches. A run never waits for
 it and never fails because of it. A span that does not fit the queue, or is not accepted in three
 attempts, is dropped, counted and logged. https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
@@ -11,16 +11,17 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from contextvars import Context
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..lib import strict_json
-from ..lib.http.client import Client, ClientError, Timeouts
-from . import log, tracing
-from .log import RotatingFile, Rotation
-from .redact import mask, mask_all
-from .tracing import Span
+from ...lib import strict_json
+from ...lib.http.client import Client, ClientError, Timeouts
+from ...telemetry import log
+from ...telemetry.log import RotatingFile, Rotation
+from ...telemetry.redact import mask, mask_all
+from .spans import Span, otlp
 
 BATCH = 512
 INTERVAL_S = 1.0  # the longest time that a span waits for others
@@ -46,15 +47,16 @@ class Exporter:
         self,
         config: Mapping[str, Any],
         folder: Path,
+        rotation: Rotation,
         client: Client,
         version: str,
-        rotation: Rotation,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         last_s: float = LAST_S,
     ) -> None:
         self._url = address(config["url"])
         self._file = RotatingFile(folder / config["file"], rotation) if config["file"] else None
+        self.on = bool(self._url or self._file)
         self._headers = {"content-type": "application/json", **config["headers"]}
         self._resource = {"service.name": config["service_name"], "service.version": version}
         self._most: int = config["max_queue"]
@@ -67,15 +69,11 @@ class Exporter:
         self._failing = self._unfiled = False
         self._filed = 0  # spans at the head of the queue that are in the file already
 
-    @property
-    def on(self) -> bool:
-        """Return whether spans are exported."""
-        return self._task is not None
-
     def open(self) -> None:
-        """Start the task, if there is a URL or a file."""
-        if self._url or self._file:
-            self._task = asyncio.create_task(self._pump())
+        """Start the task, unless it runs."""
+        if self._task is None:
+            # Not in the context of the run that begins it
+            self._task = asyncio.create_task(self._pump(), context=Context())
 
     def add(self, span: Span) -> None:
         """Queue a span, or drop it if the queue is full. Never waits."""
@@ -197,7 +195,7 @@ def encode(batch: list[Span], resource: Mapping[str, Any]) -> bytes:
     for span in batch:
         span.name, span.error = mask(span.name), mask(span.error)
         span.attributes = {key: _safe(value) for key, value in span.attributes.items()}
-    return strict_json.dumps(tracing.otlp(batch, resource, resource["service.version"])).encode(
+    return strict_json.dumps(otlp(batch, resource, resource["service.version"])).encode(
         "utf-8", "replace"
     )
 

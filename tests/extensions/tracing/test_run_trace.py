@@ -6,27 +6,35 @@ import copy
 import json
 import unittest
 from contextlib import aclosing
+from types import SimpleNamespace
 from typing import Any
 
+from server.config import Config
+from server.extensions.tracing.parts import TracingParts
+from server.extensions.tracing.spans import CLIENT, Span
 from server.json_types import Session
-from server.telemetry import tracing
-from server.telemetry.tracing import Span
+from server.telemetry import trace_context
 
-from ..agent.test_loop import TOOLS, collect, complete, plan
-from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
+from ...agent.test_loop import TOOLS, collect, complete, plan
+from ...fakes import DEFAULTS, NOWHERE, CountingToolbox, Ids, ScriptedModel, agent, answer, user
+from ...test_docs import first_column, strings
+from ...tooling.tools import ROOT
 
-THEIRS = tracing.TraceContext("4b" * 16, "0a" * 8, shared=True)
+THEIRS = trace_context.TraceContext("4b" * 16, "0a" * 8, shared=True)
 
 
 class Kept:
-    """A sink that keeps."""
+    """Keeps what parts with these settings export."""
 
-    def __init__(self, *, content: bool = False, on: bool = True) -> None:
-        self.content, self.on = content, on
+    def __init__(self, **settings: Any) -> None:
+        server = copy.deepcopy(DEFAULTS["server"])
+        server["tracing"] |= {"url": "http://127.0.0.1:9"} | settings
+        about: Any = SimpleNamespace(config=Config(server, {}, NOWHERE), client=None)
+        made = TracingParts(about)
         self.spans: list[Span] = []
-
-    def add(self, span: Span) -> None:
-        self.spans.append(span)
+        exporter: Any = made.exporter
+        exporter.add, exporter.open = self.spans.append, lambda: None
+        self.part = made.run_part
 
     def named(self, name: str) -> list[Span]:
         return [span for span in self.spans if span.name.startswith(name)]
@@ -35,14 +43,14 @@ class Kept:
 class Case(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         self.sink, self.hosts = Kept(), 0
-        token = tracing.current.set(None)
-        self.addCleanup(tracing.current.reset, token)
+        token = trace_context.current.set(None)
+        self.addCleanup(trace_context.current.reset, token)
 
     async def run_once(self, document: Session, script: Any = plan) -> Any:
         self.hosts += 1
         ids = Ids(f"{self.hosts}-")
-        host = agent(ScriptedModel(script), CountingToolbox(TOOLS, {}), ids=ids)
-        host.sink = self.sink
+        parts = [self.sink.part]
+        host = agent(ScriptedModel(script), CountingToolbox(TOOLS, {}), ids=ids, parts=parts)
         run = host.prepare(copy.deepcopy(document))
         await collect(run)
         return run.session
@@ -50,7 +58,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
 class Runs(Case):
     async def test_spans_nest_and_carry_the_run(self) -> None:
-        tracing.current.set(THEIRS)
+        trace_context.current.set(THEIRS)
         session = await self.run_once({"id": "s", "messages": [user("go")]})
         await self.run_once(complete(session))
         first, second = self.sink.named("invoke_agent default")
@@ -75,12 +83,12 @@ class Runs(Case):
             run = first if span.parent_id == first.context.span_id else second
             self.assertLessEqual(run.start_ns, span.start_ns)
             self.assertLessEqual(span.end_ns, run.end_ns)
-        self.assertEqual(tracing.current.get(), THEIRS, "what was there before the run")
+        self.assertEqual(trace_context.current.get(), THEIRS, "what was there before the run")
 
     async def test_what_a_call_of_the_model_says(self) -> None:
         await self.run_once({"messages": [user("go")]}, lambda _: [("text", ["hi"])])
         (chat,) = self.sink.named("chat")
-        self.assertEqual(chat.kind, tracing.CLIENT)
+        self.assertEqual(chat.kind, CLIENT)
         first = chat.attributes.pop("gen_ai.response.time_to_first_chunk")
         self.assertGreaterEqual(first, 0)
         self.assertLess(first, 60)
@@ -117,8 +125,8 @@ class Runs(Case):
                 self.assertEqual(span.error, "it is down")
 
     async def test_a_run_that_is_cut(self) -> None:
-        host = agent(ScriptedModel(lambda _: [("text", ["a", "b"])]), CountingToolbox({}, {}))
-        host.sink = self.sink
+        model = ScriptedModel(lambda _: [("text", ["a", "b"])])
+        host = agent(model, CountingToolbox({}, {}), parts=[self.sink.part])
         async with aclosing(host.prepare({"messages": [user("go")]}).events()) as source:
             async for event in source:
                 if event["type"] == "TEXT_MESSAGE_CONTENT":
@@ -170,12 +178,26 @@ class Runs(Case):
         self.assertEqual(self.sink.named("execute_tool"), [])
 
     async def test_nobody_wants_one(self) -> None:
-        unsampled = tracing.TraceContext("4b" * 16, "0a" * 8, sampled=False, shared=True)
-        for sink, context in ((Kept(on=False), None), (Kept(), unsampled)):
+        unsampled = trace_context.TraceContext("4b" * 16, "0a" * 8, sampled=False, shared=True)
+        for sink, context in ((Kept(url=""), None), (Kept(), unsampled)):
             self.sink = sink
-            tracing.current.set(context)
+            trace_context.current.set(context)
             await self.run_once({"messages": [user("go")]}, lambda _: [("text", ["hi"])])
             self.assertEqual(sink.spans, [])
+
+
+class Page(unittest.TestCase):
+    def test_each_span_and_attribute_has_a_row(self) -> None:
+        page = (ROOT / "docs/reference/extension-tracing.md").read_text()
+        texts = set(strings("server/extensions/tracing/parts.py"))
+        prefixes = ("gen_ai.", "server.", "error.", "yaa.")
+        names = {x for x in texts if x.startswith(prefixes) and x[-1] not in ".: "}
+        names |= {f"yaa.{key}" for key in ("status", "finish_reason")}
+        names |= {f"yaa.compaction.{key}" for key in ("trigger", "before", "after")}
+        self.assertEqual(sorted(first_column(page, "Attribute")), sorted(names))
+        kinds = {"invoke_agent", "execute_tool", "chat", "compact"}
+        self.assertLessEqual(kinds, {text.strip() for text in texts})
+        self.assertEqual({*first_column(page, "Span")}, kinds)
 
 
 if __name__ == "__main__":

@@ -12,16 +12,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from server.extensions.tracing import spans
+from server.extensions.tracing.exporter import Exporter, address
 from server.lib.http.client import Client
-from server.telemetry import tracing
 from server.telemetry.log import Rotation
-from server.telemetry.otlp import Exporter, address
+from server.telemetry.trace_context import TraceContext
 
-from ..fakes import NOWHERE
-from ..tooling import patience
-from .test_redact import corpus
+from ...fakes import DEFAULTS, NOWHERE
+from ...telemetry.test_redact import corpus
+from ...tooling import patience
 
-DEFAULTS = json.loads((Path(__file__).parents[2] / "config.default.json").read_text())
 SECONDS = 20
 
 
@@ -75,8 +75,8 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
     return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
 
 
-def span(name: str = "chat m", **attributes: Any) -> tracing.Span:
-    return tracing.child(tracing.TraceContext("4b" * 16), name, **attributes)
+def span(name: str = "chat m", **attributes: Any) -> spans.Span:
+    return spans.child(TraceContext("4b" * 16), name, **attributes)
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -99,7 +99,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
         wanted = DEFAULTS["server"]["tracing"] | config
         rotation = Rotation(self.most, 1)
-        made = Exporter(wanted, folder, client, "1.2.3", rotation, sleep=sleep, last_s=last_s)
+        made = Exporter(wanted, folder, rotation, client, "1.2.3", sleep=sleep, last_s=last_s)
         made.open()
         self.addAsyncCleanup(made.close)
         return made
@@ -158,7 +158,7 @@ class Sending(Case):
         exporter.add(span())
         with self.assertLogs("yaa.tracing", "WARNING"):
             await exporter.close()
-        self.assertEqual(exporter.info(), {"on": False, "content": False, "sent": 0, "dropped": 1})
+        self.assertEqual(exporter.info(), {"on": True, "content": False, "sent": 0, "dropped": 1})
 
     async def test_what_the_receiver_rejects_is_counted(self) -> None:
         def partial(count: Any) -> str:

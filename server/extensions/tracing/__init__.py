@@ -1,0 +1,1 @@
+"""Traces of runs, for what reads OpenTelemetry (docs/reference/extension-tracing.md)."""

@@ -1,0 +1,1 @@
+"""A full disk, and secrets from all sides."""

@@ -1,0 +1,1 @@
+"""The official protocol buffers of OTLP."""
