@@ -297,7 +297,7 @@ class StreamDecoder(ABC):
             "first_ms": max(self._first_ms - self._began_ms, 0),
         }
         if warnings := self._warnings():
-            meta["warnings"] = warnings
+            meta["warnings"] = browser_safe(warnings)  # they name what the provider sent
         if self._citations.all:
             meta["citations"] = self._citations.all
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None
@@ -318,7 +318,7 @@ class StreamDecoder(ABC):
         if self._unread:
             text = f"The model wrote a call that its server did not read: {self._unread!r}."
             text += " Set the provider's tool_mode to text, or let its server parse calls"
-            warnings.append({"code": CALL_UNREAD, "message": str(browser_safe(text))})
+            warnings.append({"code": CALL_UNREAD, "message": text})
         if not (self._calls.all or self._said.tell() or self._media):
             text = f"{self._provider.name} ended its answer without a text or a call"
             warnings.append({"code": ANSWER_EMPTY, "message": text})
@@ -344,7 +344,7 @@ class StreamDecoder(ABC):
             why = "it was to call a tool, and no call came"
         elif (lost := self._what_was_lost()) and self._finish in _OWN_WORD:
             why = lost
-        text = f"{self._provider.name} ended its answer without a word: {why}"
+        text = f"{self._provider.name} ended its answer without a word: {browser_safe(why)}"
         details: dict[str, Any] = {"usage": self._usage_with_price(sent)} if self._usage else {}
         if ending_of(self._finish) == "filter":
             details["reason"] = "content_filter"

@@ -93,7 +93,10 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
 class Unread(unittest.TestCase):
     def test_pictures_beside_a_text_are_said(self) -> None:
         pictures = {"images": [{"type": "image_url"}], "audio": {"id": "a"}}
-        for more, wanted in (({}, []), (pictures, ["audio, images"])):
+        half = {"content": ["ok", {"type": "a\ud800"}]}  # no session may have half a pair
+        rows: tuple[tuple[dict[str, Any], list[str]], ...]
+        rows = (({}, []), (pictures, ["audio, images"]), (half, ["a\ufffd"]))
+        for more, wanted in rows:
             chunk = {"choices": [{"delta": {"content": "ok", **more}, "finish_reason": "stop"}]}
             vector = {"chunks": [chunk]}
             events, failure = read(vector, [wire(vector)])
@@ -102,6 +105,13 @@ class Unread(unittest.TestCase):
             self.assertEqual([each["code"] for each in found], ["answer_unread"] * len(wanted))
             for each, words in zip(found, wanted, strict=True):
                 self.assertIn(words, each["message"])
+
+    def test_what_an_answer_without_a_text_consists_of_can_be_sent(self) -> None:
+        chunk = {
+            "choices": [{"delta": {"content": [{"type": "a\ud800"}]}, "finish_reason": "stop"}]
+        }
+        _, failure = read({"chunks": [chunk]}, [wire({"chunks": [chunk]})])
+        self.assertIn("it consists of a\ufffd,", str(failure))
 
 
 class Vectors(unittest.TestCase):
