@@ -196,7 +196,8 @@ class Cluster:
             "worker": set().union(*map(processes.below, zygotes), set[int]()),
         }[kind] or {server.pid}
         victim = chance.choice(sorted(victims))
-        orphaned = processes.born({victim} | processes.below(victim))
+        ends = processes.ends_with(victim) if kind == "worker" else processes.below(victim)
+        orphaned = processes.born({victim} | ends)
         processes.kill(victim, signal.SIGKILL)
         self.killed[kind] += 1
         if not processes.until(lambda: not processes.left(orphaned), GONE_S):

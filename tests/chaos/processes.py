@@ -41,6 +41,23 @@ def below(pid: int) -> set[int]:
     return found
 
 
+def ends_with(pid: int) -> set[int]:
+    """A process and its descendants, without those of a namespace of pids that it makes: what is
+    first there is to go on, as a worker does whose maker has ended."""
+    family = below(pid)
+    apart = {each for each in family if first(each)}
+    return {pid} | family - apart.union(*map(below, apart))
+
+
+def first(pid: int) -> bool:
+    """Whether it is the first process of another namespace than this one's."""
+    try:
+        numbers = Path(f"/proc/{pid}/status").read_text().partition("NSpid:")[2].splitlines()[0]
+    except (OSError, IndexError):
+        return False
+    return numbers.split()[1:][-1:] == ["1"]
+
+
 def named(pid: int) -> str:
     try:
         return (

@@ -6,6 +6,9 @@ Each is a process of its own: the storm adopts what others leave behind. `soak` 
 from __future__ import annotations
 
 import logging
+import os
+import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -15,6 +18,7 @@ from server.telemetry.log import FORMATS
 
 from ..tooling import turns
 from ..tooling.tools import ROOT
+from . import processes
 from .crowd import tracebacks
 
 PARTS = (  # each takes about as much processor time
@@ -22,6 +26,21 @@ PARTS = (  # each takes about as much processor time
     ("tests.chaos.crowd --minutes 0.2 --tiny --seed {seed}",),
     ("tests.chaos.crowd --minutes 0.2 --tiny --seed {seed} --tls",),
 )
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, and unshare")
+class Ends(unittest.TestCase):
+    def test_what_a_worker_s_maker_has_made_goes_on(self) -> None:
+        """It may be killed while the machine is so busy that it has not ended by itself."""
+        command = ["unshare", "--pid", "--fork", "sh", "-c", "sleep 999 & echo up; wait"]
+        maker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(maker.communicate)
+        assert maker.stdout is not None
+        self.assertEqual(maker.stdout.readline(), "up\n")
+        worker, tool = sorted(processes.below(maker.pid))
+        self.addCleanup(processes.kill, worker, signal.SIGKILL)
+        self.assertEqual(processes.ends_with(maker.pid), {maker.pid})
+        self.assertEqual(processes.ends_with(worker), {worker, tool})
 
 
 class Log(unittest.TestCase):
