@@ -76,7 +76,12 @@ def _parse() -> argparse.Namespace:
     soaks = [each.name for each in soak.PARTS]
     parser.add_argument("--part", nargs="+", metavar="PART", choices=soaks, help=", ".join(soaks))
     parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="of soak: none begins later"
+        "--minutes",
+        type=float,
+        nargs="?",
+        default=math.inf,
+        const=soak.MINUTES,
+        help=f"of soak: none begins later; {soak.MINUTES:g} without a number",
     )
     parser.add_argument(
         "--turn", type=int, help="which shares are played, of soak: its first part, and the seed"

@@ -68,6 +68,15 @@ await main(async (walk, job) => {
     });
     return { said: [await page.evaluate(() => yaa.use("late").context()), await page.waitForFunction(() => yaa.use("late").context()).then((one) => one.jsonValue())] };
   });
+  await walk.step("a late part comes at once, or later", async (page) => {
+    const isAtOnce = await page.evaluate(() => {
+      const part = Object.assign(document.createElement("script"), { id: "part", type: "text/plain" });
+      document.head.append(part);
+      return part.isConnected;
+    });
+    await page.waitForSelector("#part");
+    return { isAtOnce };
+  });
   await walk.step("a press lands where it is aimed, or nowhere", async (page) => {
     const told = async (does) => {
       const failed = await does().then(() => "", ({ message }) => message);

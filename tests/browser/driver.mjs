@@ -72,6 +72,21 @@ export function canBeDeaf() {
   };
 }
 
+/**
+ * In a page before its scripts: each late part comes 300 to 1,500 ms later, by the seed, and so in another order.
+ * The patience of the kernel with each begins before.
+ */
+function comeLate(seed) {
+  const { append } = Element.prototype;
+  Element.prototype.append = function (...nodes) {
+    const [part] = nodes;
+    if (this !== document.head || part?.localName !== "script") return append.apply(this, nodes);
+    let ms = seed;
+    for (const letter of part.getAttribute("src") ?? "") ms = (ms * 31 + letter.codePointAt(0)) % 1201;
+    setTimeout(() => append.apply(this, nodes), 300 + ms);
+  };
+}
+
 /** Writes where the focus is: the last character by its key, what is before it at once, as each key has the page laid out. */
 async function write(page, words) {
   const last = [...words].at(-1) ?? "";
@@ -109,6 +124,8 @@ class Walk {
         return on.call(page, kind, ...rest);
       };
     }
+    if (this.job.late) await page.evaluateOnNewDocument(comeLate, Number(this.job.late));
+    if (this.job.slow > 1) await page.emulateCPUThrottling(this.job.slow);
     if (!this.job.worker) await page.evaluateOnNewDocument(() => { delete Navigator.prototype.serviceWorker; });
     // Most walks are about runs of the page itself; the owner's are kept by the server unless they say otherwise.
     if (!this.job.keeps) await page.evaluateOnNewDocument(() => {

@@ -8,6 +8,7 @@ from ..tooling import tools
 from . import walks
 
 PAGE = tools.ROOT / "tests" / "browser" / "driver-selftest.html"
+PART = "a late part comes at once, or later"
 
 
 class Driver(walks.Both):
@@ -23,8 +24,9 @@ class Driver(walks.Both):
         seen = "what is waited for is seen, with no frame drawn for it"
         clean = "what was clean in one page is not looked at in the next"
         late = "a module that comes late is waited for, and so is its beginning"
-        whole = [*named, found, clean, seen, late, lands, "what others left"]
+        whole = [*named, found, clean, seen, late, PART, lands, "what others left"]
         self.assertEqual(list(walked.steps), whole)
+        self.assertIs(walked.steps[PART]["isAtOnce"], True)
         self.assertIs(walked.steps[clean]["looked"], False)
         self.assertEqual(walked.steps[seen]["drawn"], [0, 0])
         self.assertEqual(walked.steps[late]["said"], ["begun", "begun"])
@@ -65,6 +67,13 @@ class Driver(walks.Both):
         self.assertIn("no-such-walk.mjs", gone.error)
         walked = walks.walk("driver-selftest.mjs", "chromium", job, {"echo": lambda: "here"})
         self.assertEqual(walked.error, "")
+
+    @tools.needs(*walks.NEEDED, tools.browser("chromium"))
+    def test_a_page_is_hindered(self) -> None:
+        job = {"url": PAGE.as_uri(), "label": "chromium-driver", "late": "5", "slow": 2}
+        walked = walks.walk("driver-selftest.mjs", "chromium", job, {"echo": lambda: "here"})
+        self.assertEqual(walked.error, "")
+        self.assertIs(walked.steps[PART]["isAtOnce"], False)
 
 
 if __name__ == "__main__":

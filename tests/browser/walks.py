@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tooling import patience, tools, turns
-from ..tooling.soak import SECOND_ENGINE
+from ..tooling.soak import LATE, SECOND_ENGINE, SLOW
 from .costs import COSTS
 
 FOLDER = tools.ROOT / "tests" / "browser"
@@ -116,8 +116,11 @@ def walk(
     SHOTS.mkdir(parents=True, exist_ok=True)
     for old in SHOTS.glob(f"{job['label']}-*.png"):
         old.unlink()
-    whole = {"browser": browser, "executable": str(program), "shots": str(SHOTS), **job}
-    whole |= {"script": script, "patience_ms": round(patience.seconds(PAGE_S) * 1000)}
+    slow = int(os.environ.get(SLOW, "1"))
+    whole: dict[str, Any] = {"late": os.environ.get(LATE), "slow": slow, "limit_s": LIMIT_S}
+    whole |= {"browser": browser, "executable": str(program), "shots": str(SHOTS), **job}
+    whole |= {"script": script, "patience_ms": round(patience.seconds(PAGE_S) * slow * 1000)}
+    whole["limit_s"] *= slow
     file = FOLDER / script
     text = file.read_text() if file.exists() else ""
     requests = bool(WATCHES.search(text))
@@ -160,7 +163,7 @@ class Host:
 
     def walk(self, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]) -> Walked:
         # Terminated, it takes its browser along, which is in a process group of its own.
-        with patience.Watch(job.get("limit_s", LIMIT_S), self._process.terminate):
+        with patience.Watch(job["limit_s"], self._process.terminate):
             return self._follow(job, asks)
 
     def close(self) -> None:

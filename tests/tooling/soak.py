@@ -1,7 +1,8 @@
 """`python3 -m tests soak`: what takes too long for the suite, in parts that run one after another.
 
-`--minutes` ends it: no part begins after them. `--turn` chooses which part is the first, so that
-runs with the numbers 0, 1, 2 … play all parts in turns, and it is the seed of what is random.
+`--minutes` ends it: no part begins after them, and after MINUTES without a number, as in `.ci/run`.
+`--turn` chooses which part is the first, so that runs of successive commits play all parts in
+turns, and it is the seed of what is random.
 """
 
 from __future__ import annotations
@@ -9,16 +10,20 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from . import lanes, tools
+from . import command, lanes, tools
 from .lanes import Lane
 from .report import Console, Outcome, Skip
 
 # Set: walks that need one engine run in the second (walks.py).
 SECOND_ENGINE = "TESTS_SECOND_ENGINE"
-WALKS = "walks in Firefox"
+# Set: late parts of the page come late, by this seed; its scripts run so many times slower.
+LATE, SLOW = "TESTS_LATE", "TESTS_SLOW"
+MINUTES = 25.0
+STEP = 8  # parts from the first of a commit to that of the next: about what MINUTES play
 SILENCE_S = 1_800
 SHARED = (  # the suite plays a share of them (turns.py)
     "tests.agent.test_loop",
@@ -82,15 +87,26 @@ SHARED = (  # the suite plays a share of them (turns.py)
 
 
 class Part(NamedTuple):
-    """A module with its arguments. `{turn}` in them is the seed; `env` is set for it."""
+    """What is run, with `env` set for it; `{turn}` in both is the seed.
+
+    command  a module with its arguments, `node …`, `suite MODULE` of tests, or
+             `walks BROWSER N/OF`, a share of the modules of walks
+    """
 
     name: str
     command: str
     env: dict[str, str] = {}
 
 
+def _walks(name: str, browser: str, shares: int, env: dict[str, str]) -> list[Part]:
+    numbers = range(1, shares + 1)
+    return [Part(f"{name} {n}/{shares}", f"walks {browser} {n}/{shares}", env) for n in numbers]
+
+
 PARTS = (
-    Part(WALKS, ""),
+    *_walks("walks in Firefox", "firefox", 4, {SECOND_ENGINE: "1"}),
+    *_walks("late parts of the page", "chromium", 4, {LATE: "{turn}"}),
+    *_walks("slow page", "chromium", 8, {SLOW: "6"}),
     *(Part(f"fuzz {each}", f"-m tests.fuzz {each} --seconds 120 --seed {{turn}}")
       for each in ("parser", "intake", "mcp", "answers")),
     Part("chaos", "-m tests.chaos --runs 60 --seed {turn}"),
@@ -111,47 +127,84 @@ PARTS = (
     Part("bad line, firefox", "-m tests.browser.bad_line firefox --sample"),
     Part("bad line, changes", "-m tests.browser.test_bad_line_routes table"),
     *(Part(f"bad line, walk in {each}",
-           f"-m tests.browser.bad_line {each} --walk --seconds 600 --seed {{turn}}")
+           f"-m tests.browser.bad_line {each} --walk --seconds 240 --seed {{turn}}")
       for each in ("chromium", "firefox")),
     Part("two tabs", "node --test tests/client/two-tabs.test.js",
          {"STORIES": "3000", "SEED": "{turn}"}),
     *(Part(f"two tabs, {each}",
-           f"-m tests.browser.test_tab_stories {each} --stories 100 --seed {{turn}}")
+           f"-m tests.browser.test_tab_stories {each} --stories 30 --seed {{turn}}")
       for each in ("chromium", "firefox")),
     Part("bench", "-m tests.bench"),
     Part("whole client", " ".join(["node --test", *(f"tests/client/{name}.test.js" for name in (
         "branch-tree", "file-edit", "fold", "import-chat-apps", "invisible", "sanitize",
         "session-import"))])),
-    *(Part(f"whole {name.rpartition('test_')[2]}", f"-m unittest {name}")
+    *(Part(f"whole {name.removeprefix('tests.').replace('test_', '')}", f"suite {name}")
       for name in SHARED),
 )  # fmt: skip
+# Not in turns, as they are not known to be green: the name, and why.
+ASIDE: dict[str, str] = {}
 
 
-def lane(minutes: float = math.inf, turn: int = 0, parts: Sequence[Part] = PARTS) -> Lane:
+def walks(share: str) -> list[str]:
+    """Return the modules of walks of a share, such as 1/4."""
+    number, of = map(int, share.split("/"))
+    return lanes.modules("browser")[number - 1 :: of]
+
+
+def in_turn(parts: Sequence[Part], turn: int) -> list[Part]:
+    """Return the parts, those that take long apart, beginning with one that the turn chooses."""
+    mixed = sorted(parts, key=lambda part: zlib.crc32(part.name.encode()))
+    step = next(each for each in range(STEP, 0, -1) if math.gcd(each, len(parts)) == 1)
+    first = turn * step % len(parts)
+    return mixed[first:] + mixed[:first]
+
+
+def lane(
+    minutes: float = math.inf,
+    turn: int = 0,
+    parts: Sequence[Part] = PARTS,
+    aside: Mapping[str, str] = ASIDE,
+) -> Lane:
     """A lane of the parts, beginning with that of the turn."""
-    first = turn % len(parts)
+    order = in_turn(parts, turn)
     end = time.monotonic() + 60 * minutes
 
     def run(console: Console, outcome: Outcome, limit_s: float) -> None:
-        for part in [*parts[first:], *parts[:first]]:
+        played, left = list[str](), list[str]()
+        for part in order:
+            if command.interrupted():
+                return
+            why = aside.get(part.name, "") if minutes < math.inf else ""
             if time.monotonic() >= end:
-                why = f"{minutes:g} minutes were over: run `python3 -m tests soak --part NAME`"
-                outcome.skips.append(Skip(part.name, why))
+                why = f"{minutes:g} minutes were over"
+            if why:
+                by = "run `python3 -m tests soak --part NAME`"
+                outcome.skips.append(Skip(part.name, f"{why}: {by}"))
+                left.append(part.name)
                 continue
             console.line("soak", f"begins: {part.name}")
+            failures = len(outcome.failures)
             _play(part, turn, console, outcome, limit_s)
+            red = " (FAILED)" if len(outcome.failures) > failures else ""
+            played.append(f"{part.name}{red}")
+        console.line("soak", f"played: {'; '.join(played)}")
+        console.line("soak", f"not played: {'; '.join(left)}")
 
-    return Lane("soak", f"what takes long, from part {first + 1} on", lambda: [run], SILENCE_S)
+    return Lane("soak", f"what takes long, first {order[0].name}", lambda: [run], SILENCE_S)
 
 
 def _play(part: Part, turn: int, console: Console, outcome: Outcome, limit_s: float) -> None:
-    if part.name == WALKS:
-        os.environ[SECOND_ENGINE] = "1"
-        lanes.run_suite(console, outcome, limit_s, lanes.modules("browser"), r"\.test_firefox$")
-        del os.environ[SECOND_ENGINE]
-        return
     words = part.command.format(turn=turn).split()
-    program = words.pop(0) if words[0] == "node" else ""
-    env = [f"{name}={value.format(turn=turn)}" for name, value in part.env.items()]
-    start = [program] if program else [str(tools.python()), "-W", "error"]
-    lanes.expect_zero(console, outcome, limit_s, part.name, ["env", *env, *start, *words])
+    env = {name: value.format(turn=turn) for name, value in part.env.items()}
+    if words[0] == "suite":
+        lanes.run_suite(console, outcome, limit_s, words[1:])
+    elif words[0] == "walks":
+        names = walks(words[2])
+        os.environ |= env
+        lanes.run_suite(console, outcome, limit_s, names, rf"\.test_{words[1]}$")
+        for name in env:
+            del os.environ[name]
+    else:
+        start = [] if words[0] == "node" else [str(tools.python()), "-W", "error"]
+        sets = ["env", *(f"{name}={value}" for name, value in env.items())]
+        lanes.expect_zero(console, outcome, limit_s, part.name, [*sets, *start, *words])
