@@ -403,14 +403,14 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     origins = Origins.of(server)
     if app.is_first:
         app.take_over(keys)
-    forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
+    headers = {name for each in app.parts.values() for name in each.request_headers()}
     return Router(
         *(join_routes(tables), files.get, keys),
         origins=origins,
         accounts=app.accounts,
         count=app.process.count_response,
         opened=app.wait_until_open,
-        forward=forward,
+        allow_headers=headers,
     )
 
 

@@ -319,13 +319,6 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     if named and named not in server["providers"] and named not in adapters:
         known = ", ".join([*server["providers"], *adapters]) or "none"
         yield f"server.default_provider is {named}, but the providers configured are: {known}"
-    for name, own in server["rest"].items():
-        ours = {header.lower() for header in own.get("headers", {})}
-        if twice := [n for n in own.get("forward", ()) if n.lower().partition(":")[0] in ours]:
-            yield (
-                f"server.rest.{name}.forward: {twice[0]} is in headers too, and a request can say"
-                " only once who is asking"
-            )
     for name, own in server["tools"].items():
         for entry in own.get("allow", ()):
             if "/" in entry and not _is_network(entry):

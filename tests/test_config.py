@@ -154,12 +154,12 @@ class Kinds(Case):
             "server.providers.a.api_url is 1, wanted a string",
         ),
         (
-            {"server": {"rest": {"r": {"query": "key=hush-hush"}}}},
-            'server.rest.r.query is "***", wanted an object',
+            {"server": {"providers": {"r": {"headers": "key=hush-hush"}}}},
+            'server.providers.r.headers is "***", wanted an object',
         ),
         (
-            {"server": {"rest": {"r": {"headers": {"X-Key": ["hush-hush"]}}}}},
-            'server.rest.r.headers.X-Key is "***", wanted a string',
+            {"server": {"providers": {"r": {"headers": {"X-Key": ["hush-hush"]}}}}},
+            'server.providers.r.headers.X-Key is "***", wanted a string',
         ),
         ({"server": {"api_keys": [5]}}, 'api_keys.0 is "***", wanted a string or an object'),
         (
@@ -257,7 +257,6 @@ class Kinds(Case):
             {"hosts": ["me", "my_box", "yaa.example.org", "10.0.0.7", "fd00::7"]},
             {"cors_origins": ["*", "null", "https://x.org:8443", "chrome-extension://abc"]},
             {"tools": {"shell": {"ceiling": "ask"}}},
-            {"rest": {"weather": {"base_url": "http://127.0.0.1"}}},
             {"sandbox": {"network": "proxy", "hosts": ["packages.test", "*.x.org", "nas.lan:445"]}},
             {"sandbox": {"hosts_on_approval": ["*", "10.0.0.0/8", "[::1]:80"], "ports": [8443]}},
         ):
@@ -274,7 +273,6 @@ class Kinds(Case):
             "server.providers": {"a": {"preset": "openai"}},
             "server.folders": {"a": {"path": "/srv/a", "mode": "read"}},
             "server.tools": {"shell": {"ceiling": "ask"}},
-            "server.rest": {"a": {"base_url": "http://127.0.0.1"}},
             "server.tool_modules": {"a": {"modules": ["b"]}},
             "session.config.llm_api.model_settings": {"temperature": 0.2},
             "session.config.prompt": {"task": "Be brief."},
@@ -501,13 +499,9 @@ class Secrets(Case):
                 "providers": {
                     "a": {"api_key": "s3", "headers": {"X-Custom": "s4"}, "model_name": "gpt"}
                 },
-                "rest": {"r": {"headers": {"X-Key": "s6"}, "base_url": "http://h"}},
             }
         }
-        self.assertEqual(sorted(self.load(file).secrets()), [S1, S2, "s3", "s4", "s6"])
-        query = {"appid": "0123456789abcdef", "units": "metric", "api_key": "short-1"}
-        file = {"server": {"rest": {"r": {"query": query, "base_url": "http://h"}}}}
-        self.assertEqual(sorted(self.load(file).secrets()), ["0123456789abcdef", "short-1"])
+        self.assertEqual(sorted(self.load(file).secrets()), [S1, S2, "s3", "s4"])
 
 
 class Home(Case):

@@ -32,7 +32,6 @@ from server.lib.json_schema.validate import SchemaError, Validator, check_schema
 from server.session.accept import accept
 from server.telemetry import redact
 from server.tools.foreign_text import clean
-from server.tools.openapi import tools_in
 
 from .extensions import rows_for
 from .tooling import turns
@@ -154,14 +153,6 @@ def events_of(data: bytes, cut: int) -> Work:
     return work
 
 
-def openapi(count: int) -> Work:
-    about = {"operationId": "x", "parameters": [{"name": "q", "in": "query", "schema": {}}]}
-    paths = {
-        f"/p{number}": {"get": {**about, "operationId": f"o{number}"}} for number in range(count)
-    }
-    return lambda: list(tools_in({"openapi": "3.0.0", "paths": paths}, []))
-
-
 STRINGS = {"items": {"type": "string"}}
 # what, the work for a size, the size
 CASES: list[tuple[str, Callable[[int], Work], int]] = [
@@ -202,7 +193,6 @@ CASES: list[tuple[str, Callable[[int], Work], int]] = [
     ("names", value_of({"patternProperties": {"^k": {}}}, lambda n: json.loads(keys(n))), 2_000),
     ("unique items", value_of({"uniqueItems": True}, lambda n: list(range(n))), 10_000),
     ("repairs", lambda n: lambda: repair(["1"] * n, {"items": {"type": "integer"}}), 3_000),
-    ("an OpenAPI file", openapi, 60),
     ("events in small reads", lambda n: events_of(b"data: x\n\n" * n, 5), 2_000),
     ("one event in small reads", lambda n: events_of(b"data: " + b"x" * n, 5), 20_000),
     ("chunks", lambda n: body_of(b"1\r\nx\r\n" * n, Framing("chunked")), 2_000),

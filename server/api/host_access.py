@@ -20,7 +20,7 @@ from ..lib.http.client import is_public
 from ..lib.http.parser import is_loopback
 from ..lib.json_schema.field_types import Kind, object_of
 from ..lib.strict_json import pointer
-from ..settings.schema import MODULES, PROVIDER, REST
+from ..settings.schema import MODULES, PROVIDER
 from ..settings.secret_values import HOLDERS, secrets_in, secrets_in_arguments
 from ..tools.decorators import ToolError
 
@@ -44,7 +44,6 @@ NETWORK = allow(
         *("offline_page", "port", "workers", "workspace"),
     ),
     providers={EACH: {**_MODEL, "models": {EACH: _MODEL}}},
-    rest={EACH: allow(("headers", "query", "timeout_s", "max_kb", "operations"))},
     **{part: {EACH: rules.network} for part, rules in RULES.items()},
 )
 extensions.allow_declared(NETWORK)
@@ -145,7 +144,7 @@ def _misplaced(name: str, why: str) -> str:
 # A secret must stay with its destination: with another address beside it, the server would send its
 # key there.
 
-ENTRIES = ("providers", *RULES, "rest", "tool_modules")  # maps of entries
+ENTRIES = ("providers", *RULES, "tool_modules")  # maps of entries
 
 
 def opening_names(kind: Kind) -> Iterator[str]:
@@ -156,7 +155,7 @@ def opening_names(kind: Kind) -> Iterator[str]:
         yield from opening_names(inner)
 
 
-_KINDS = [object_of(PROVIDER), object_of(REST), object_of(MODULES)]
+_KINDS = [object_of(PROVIDER), object_of(MODULES)]
 _KINDS += (kind for rules in RULES.values() for kind in rules.kinds.values())
 # The keys that say where an entry's secrets go.
 TO = {"api", "preset", "provider", "url"}.union(*map(opening_names, _KINDS)) - {*HOLDERS}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -20,31 +20,20 @@ from ..lib.http.exchange import Exchange, Stream, problem_of
 from ..lib.runtime.accounts import Accounts, crowded, person
 from ..lib.runtime.offload import offload
 from ..lib.strict_json import JSONError, dumps_in_pieces
-from ..settings import forwarding
 from ..telemetry import log, trace_context
+from . import request_headers
 from .auth import ANYONE, Key, Keys
 
 JSON = "application/json; charset=utf-8"
 CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only in the log
 
 # A wildcard would not cover `authorization` (Fetch standard, "CORS non-wildcard request-header
-# name"). OpenAI's SDKs send the x-stainless headers. Traced pages add `baggage`, `traceparent` and
-# `tracestate` to each request, which fails if one of them is not allowed.
-ALLOW_HEADERS = ", ".join(
-    (
-        *("accept", "authorization", "content-encoding", "content-range", "content-type"),
-        *("idempotency-key", "if-match", "if-none-match", "if-range", "range"),
-        *("last-event-id", "openai-beta", "openai-organization", "openai-project", "yaa-api-key"),
-        *("baggage", "traceparent", "tracestate"),
-        *(
-            f"x-stainless-{name}"
-            for name in (
-                *("arch", "async", "custom-poll-interval", "helper-method", "lang", "os"),
-                *("package-version", "poll-helper", "raw-response", "read-timeout"),
-                *("retry-count", "runtime", "runtime-version", "timeout"),
-            )
-        ),
-    )
+# name"). Traced pages add `baggage`, `traceparent` and `tracestate` to each request, which fails if
+# one of them is not allowed.
+ALLOW_HEADERS = (
+    *("accept", "authorization", "content-encoding", "content-range", "content-type"),
+    *("idempotency-key", "if-match", "if-none-match", "if-range", "range"),
+    *("last-event-id", "yaa-api-key", "baggage", "traceparent", "tracestate"),
 )
 
 _PLAIN = {  # of every answer
@@ -148,7 +137,7 @@ class Router:
     `routes` maps (method, path) to a Route; a path segment like `{agent}` matches any one segment.
     `files` handles every GET and HEAD without a route. `count` is called with the status of each
     answer. `accounts`: what people hold of the process. `opened` waits until the server is ready
-    for routes that need a key. `forward`: names of request headers that tools may pass on.
+    for routes that need a key. `allow_headers`: more that pages of other origins may send.
     """
 
     def __init__(
@@ -161,7 +150,7 @@ class Router:
         accounts: Accounts | None = None,
         count: Callable[[int], None] = lambda status: None,
         opened: Callable[[], Awaitable[None]] | None = None,
-        forward: Collection[str] = (),
+        allow_headers: Iterable[str] = (),
     ) -> None:
         self._routes: dict[str, dict[str, Route]] = {}
         for (method, path), route in routes.items():
@@ -178,9 +167,7 @@ class Router:
         self._origins = origins or Origins()
         self._accounts = accounts or Accounts(keys.rules({}))
         self._count = count
-        self._forward = frozenset(forward)
-        named = (name.lower() for name in sorted(self._forward) if not forwarding.is_cookie(name))
-        self._allow_headers = ", ".join(dict.fromkeys((*ALLOW_HEADERS.split(", "), *named)))
+        self._allow_headers = ", ".join(sorted({*ALLOW_HEADERS, *map(str.lower, allow_headers)}))
         self._opened = opened
         self.requests = 0  # that are being served now
 
@@ -188,7 +175,7 @@ class Router:
         clock = time.perf_counter()
         traceparent = exchange.request.headers.get("traceparent", "")
         trace_context.current.set(trace_context.begin(traceparent))
-        forwarding.current.set(None)
+        request_headers.current.set(None)
         call = RequestContext(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         self.requests += 1
         try:
@@ -197,7 +184,7 @@ class Router:
         finally:
             self.requests -= 1
             self._accounts.end(call)
-            if held := forwarding.current.get():
+            if held := request_headers.current.get():
                 held.forget()
             _write_access(call, time.perf_counter() - clock)
             self._count(call.status or CLIENT_GONE)
@@ -217,9 +204,8 @@ class Router:
             crowded.set(self._accounts.others)
             self._accounts.begin(call)
             await self._accounts.arrive(call.key.owner)
-            if self._forward:
-                held = forwarding.ForwardedValues(request.headers, self._forward, self.keys.is_key)
-                forwarding.current.set(held)
+            held = request_headers.RequestHeaders(request.headers, self.keys.is_key)
+            request_headers.current.set(held)
             if self._opened is not None:
                 await self._opened()
         await route.handler(call)

@@ -79,6 +79,10 @@ class Parts:
         """Return routes whose requests are sessions in another form: `runs` begins their runs."""
         return {}
 
+    def request_headers(self) -> Iterable[str]:
+        """Return names of request headers, beside the usual, for pages of other origins (CORS)."""
+        return ()
+
     def tools(self) -> Iterable[Any]:
         """Return its tools: functions, BaseTools (tools/program_tools.py) or Tools.
 

@@ -22,13 +22,15 @@ from typing import Any
 
 from ..json_types import Event
 from ..lib.runtime.secret_filter import MASK
-from ..lib.strict_json import JSONError, browser_safe, loads
+from ..lib.strict_json import JSONError, browser_safe, dumps, loads
 from ..session.events import run_error
 from ..telemetry import redact
 
 MAX_ERROR_BODY = 64 * 1024  # bytes of an error body that are read
 MISLED = " (does api_url lead to the API?)"
 MAX_QUOTE = 400  # characters of a provider's own words
+# Members of an error object that may hold the message, the plainest first.
+WORDS = "message error_description detail error base_resp status_msg msg errors title".split()
 
 # 498 means no capacity at Groq; 520 and more are Cloudflare's, for errors of the server behind it.
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 498, 500, 502, 503, 504, 529, 530})
@@ -238,6 +240,13 @@ def read_error(body: bytes, key: str = "") -> str:
     return quote(_words(value) or text, key)
 
 
+def error_said(value: Any) -> str:
+    """Return the words of an error, JSON or text, behind a colon; "" for none."""
+    words = _words(value)[: 100 if isinstance(value, str) else 300]
+    words = words or (dumps(value)[:100] if value else "")
+    return f": {' '.join(words.split())}" if words else ""
+
+
 def _words(value: Any) -> str:
     """Return the first message in an error object, "" if none.
 
@@ -249,7 +258,7 @@ def _words(value: Any) -> str:
         return next(filter(None, map(_words, value[:3])), "")
     if not isinstance(value, dict):
         return ""
-    for key in ("error", "message", "base_resp", "status_msg", "msg", "detail", "errors", "title"):
+    for key in WORDS:
         if found := _words(value.get(key)):
             return found
     return ""

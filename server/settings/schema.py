@@ -43,7 +43,6 @@ from ..session.limits import (
     TOOL_SIZES,
 )
 from ..telemetry import log, redact
-from . import forwarding
 from .secret_values import mask_within
 
 
@@ -109,25 +108,6 @@ OF_EXTENSIONS = {  # of a provider's entry
 }
 PROVIDER = _ENTRY | OF_EXTENSIONS
 
-FORWARD = text_like(
-    forwarding.NAME,
-    "a header that callers send, such as X-User-Id, or cookie:NAME; none that belongs to the"
-    " message, its way, or this server",
-)
-
-# An HTTP API whose operations are tools (tools/http_api.py).
-REST = {
-    "base_url": ADDRESS,
-    "headers": _map(TEXT),
-    "query": _map(TEXT),
-    "forward": _list(FORWARD),
-    "timeout_s": NUMBER,
-    "max_kb": WHOLE,
-    "openapi": PATH,  # or an address
-    "operations": TEXTS,
-    "tools": _list(OPEN),
-}
-
 # Modules of the owner's own packages, whose functions are tools (tools/python_packages.py).
 MODULES = {
     "modules": COMMANDS,
@@ -192,7 +172,6 @@ SHAPES: dict[str, Kind] = DECLARED | {
             {"ceiling": one_of("deny", "ask", "auto"), "allow": ADDRESSES, "requirements": COMMANDS}
         )
     ),
-    "server.rest": _map(_closed(REST)),
     "server.tool_modules": _map(_closed(MODULES)),
     "server.folders": _map(_closed(FOLDER)),
     "server.folder_roots": PATHS,

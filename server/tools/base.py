@@ -1,8 +1,8 @@
 """The base class of tools: the server's record of a tool, and what a call of it does.
 
 A kind of tool is a subclass, beside the code that it needs: functions (function_tools.py), objects
-(program_tools.py), HTTP requests (http_api.py), MCP servers (mcp/servers.py), the page
-(client_tools.py), and the session (session_tools.py). The catalog creates them.
+(program_tools.py), the page (client_tools.py), and the session (session_tools.py). The catalog and
+extensions create them.
 
 With `config.yaa.tool_detail` tools are declared by `brief`, and the tool `tool_detail` answers with
 `detail`. A model that calls without asking gets an error that names every problem.

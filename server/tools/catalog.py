@@ -1,4 +1,4 @@
-"""The catalog of tools: built-in, from the owner's files and packages, REST APIs and tool sources.
+"""The catalog of tools: built-in, from the owner's files and packages, and tool sources.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
 (tool_files.py) and packages are described by child processes (user_tools.py, package_tools.py), so
@@ -24,7 +24,6 @@ from ..lib.json_schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..lib.runtime.event_loop import cancel_all
 from ..lib.sandbox.environments import Environment
 from ..lib.sandbox.package import Package
-from ..lib.strict_json import JSONError, loads
 from ..session.client_tools import NAME
 from ..session.json_patch import parse_pointer
 from ..telemetry import log
@@ -34,7 +33,6 @@ from .base import Tool
 from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
 from .function_tools import ChildTool, builtin_tool, owner_tool
-from .http_api import operations
 from .program_tools import BaseTool, Objects, SourceFile, as_object, is_source, load_source, record
 from .python_packages import package_of
 from .runner import OWN_LIMITS, Job, ToolRunner
@@ -52,7 +50,6 @@ from .tool_source import ToolSource
 
 FILES = "tools/"  # the task that looks at files; no name of a package
 EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
-MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # another server could cause an unlimited number
 
 logger = log.get("tools")
@@ -86,7 +83,7 @@ class Catalog:
         `agents`: folders of agent definitions. `reachable`: hosts on private networks that may be
         fetched.
         """
-        self._runner, self._client = runner, client
+        self._runner = runner
         # Never changed, but replaced as a whole: decisions about large sessions read it in threads.
         self.entries: Mapping[str, Entry] = {}
         self.version = 0  # grows after `entries` was replaced
@@ -308,31 +305,6 @@ class Catalog:
         finally:
             source.running = None
 
-    def add_rest(self, configured: dict[str, Any], home: Path) -> None:
-        """Add the operations of `server.rest`, with those of OpenAPI documents below `home`.
-
-        Without a client there are none.
-        """
-        if self._client is None:
-            return
-        for api, about in configured.items():
-            file, document = about.get("openapi"), None
-            schemas = Schemas(MAX_API_COST)
-            try:
-                document = loads((home / file).read_bytes()) if file else None
-            except (OSError, JSONError) as error:
-                yaml = isinstance(error, JSONError) and file.endswith((".yaml", ".yml"))
-                why = "YAML is not read; convert it to JSON" if yaml else error
-                self._problem(f"server.rest.{api}.openapi: {why}")
-            for item in operations(self._client, api, about, document):
-                if isinstance(item, str):
-                    self._problem(item)
-                    continue
-                try:
-                    self.add(item, schemas)
-                except (ToolError, SchemaError) as error:
-                    self._problem(f"server.rest.{api}: {item.name}: {error}")
-
     async def load_sources(self) -> None:
         """Add the tools of `sources`, now and whenever they change."""
         for source in self.sources:
@@ -422,7 +394,7 @@ class Catalog:
         Providers cache a prompt up to its first difference.
         """
         self._parts[source, part] = tools
-        schemas, before = Schemas(), self.entries
+        schemas, before = Schemas(source.max_cost), self.entries
         entries = {name: e for name, e in before.items() if name not in self._of_sources}
         names: set[str] = set()
         for key in ((source, part) for source in self.sources for part in source.parts):

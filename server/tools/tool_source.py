@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
+from ..lib.json_schema.validate import MAX_SCHEMAS_COST
 from .base import Tool
 from .remote_skills import RemoteSkills
 
@@ -21,6 +22,7 @@ class ToolSource:
     """Where tools come from; this class offers nothing."""
 
     skills: RemoteSkills[Any] | None = None
+    max_cost = MAX_SCHEMAS_COST  # of the schemas of one part, in units of about 1 µs
     names: Collection[str] = ()  # of tools that agents may name also while they are not there
 
     @property

@@ -132,7 +132,6 @@ class Toolbox:
         self._ceilings: Json = server["tools"]
         self._limits = ceilings or LimitCeilings(server["limits"], {})
         self._most: dict[str, float] = server["limits"]["tool"]
-        self._rest: dict[str, Any] = server["rest"]
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
         self._runner = ToolRunner(
@@ -187,7 +186,7 @@ class Toolbox:
             await source.close()
 
     async def load_owner_tools(self) -> None:
-        """Add the owner's tools: files, packages, REST operations, sources.
+        """Add the owner's tools: files, packages, sources.
 
         Load errors are added to `problems`.
         """
@@ -196,7 +195,6 @@ class Toolbox:
             await self._catalog.add_environments(self._ceilings)
             for name, about in self._modules.items():
                 await self.register(name, about)
-        self._catalog.add_rest(self._rest, self._home)
         await self._catalog.load_sources()
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")

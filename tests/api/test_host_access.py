@@ -22,7 +22,7 @@ from server.api.host_access import (
 )
 from server.extensions.declaration import OPENS, PUBLIC
 from server.lib.json_schema.field_types import ANY, Kind, object_of
-from server.settings.schema import MODEL, MODULES, PROVIDER, REST, kind_of
+from server.settings.schema import MODEL, MODULES, PROVIDER, kind_of
 
 from ..fakes import DEFAULTS
 
@@ -32,7 +32,6 @@ OLD: dict[str, Any] = {
         "main": {"preset": "openai", "api_key": "sk-1", "models": {"m": {"api_url": "http://a"}}}
     },
     "mcpServers": {"notes": {"url": "http://n", "headers": {"Authorization": "t"}}},
-    "rest": {"r": {"base_url": "http://r", "headers": {"X": "h"}}},
     "search": {"provider": "brave", "api_key": "b"},
     "tracing": {"url": "http://t", "headers": {"K": "v"}},
 }
@@ -41,7 +40,6 @@ KINDS: dict[str, Kind] = {
     "server": kind_of(SERVER, "server"),
     "provider": object_of(PROVIDER),
     "model": object_of(MODEL),
-    "rest": object_of(REST),
     "tool_modules": object_of(MODULES),
 }
 for part, rules in RULES.items():
@@ -83,7 +81,6 @@ def rule_of(place: str) -> Any:
     begin = {
         "provider": ("providers", EACH),
         "model": ("providers", EACH, "models", EACH),
-        "rest": ("rest", EACH),
         **{part: (part, EACH) for part in RULES},
     }
     first, *rest = place.split(".")
@@ -103,13 +100,13 @@ class Marks(unittest.TestCase):
                 seen += 1
                 with self.subTest(place):
                     self.assertIn(kind.schema.get(OPENS), ("path", "command", "address"))
-        self.assertGreater(seen, 25)
+        self.assertGreater(seen, 20)
 
     def test_over_the_network_no_path_or_command_and_addresses_are_public(self) -> None:
         marks = [
             (place, kind.schema[OPENS]) for place, kind in every_text() if OPENS in kind.schema
         ]
-        self.assertGreater(len(marks), 30)
+        self.assertGreater(len(marks), 25)
         for place, opens in marks:
             with self.subTest(place):
                 wanted = (None, PUBLIC) if opens == "address" else (None,)
@@ -154,14 +151,13 @@ class Openings(unittest.TestCase):
         self.assertEqual([each.name for each in find_openings({"log": {}}, {})], ["server.log"])
 
     def test_every_key_of_an_entry(self) -> None:
-        for part, fields in {"providers": PROVIDER, "rest": REST}.items():
-            rules = NETWORK[part][EACH]
-            for key in (*fields, "a_later_key"):
-                after = {"x": {key: "http://10.0.0.1/x"}}
-                with self.subTest(part=part, key=key):
-                    names = [each.name for each in find_openings({}, {part: after})]
-                    allowed = rules.get(key) is True or isinstance(rules.get(key), dict)
-                    self.assertEqual(names, [] if allowed else [f"server.{part}.x.{key}"])
+        rules = NETWORK["providers"][EACH]
+        for key in (*PROVIDER, "a_later_key"):
+            after = {"x": {key: "http://10.0.0.1/x"}}
+            with self.subTest(key):
+                names = [each.name for each in find_openings({}, {"providers": after})]
+                allowed = rules.get(key) is True or isinstance(rules.get(key), dict)
+                self.assertEqual(names, [] if allowed else [f"server.providers.x.{key}"])
 
     def test_addresses_of_models_in_a_list(self) -> None:
         inner = {"model_name": "m", "api_url": "http://10.0.0.1"}
@@ -223,7 +219,6 @@ class Secrets(unittest.TestCase):
                 "providers.main",
                 {"providers": {"main": {**main, "models": {"m": {"api_url": EVIL}}}}},
             ),
-            ("rest.r", {"rest": {"r": {**OLD["rest"]["r"], "base_url": EVIL}}}),
             ("search", {"search": {**OLD["search"], "url": EVIL}}),
             ("tracing", {"tracing": {**OLD["tracing"], "url": EVIL}}),
         ):
@@ -243,7 +238,7 @@ class Secrets(unittest.TestCase):
     def test_all_that_is_marked_says_where_a_secret_goes(self) -> None:
         for place, kind in every_text():
             top = place.partition(".")[0]
-            entry = top in ("provider", "model", "rest", "tool_modules", *RULES)
+            entry = top in ("provider", "model", "tool_modules", *RULES)
             if entry and OPENS in kind.schema:
                 with self.subTest(place):
                     self.assertIn(place.rpartition(".")[2], TO | {"env"})
@@ -264,7 +259,6 @@ FULL: dict[str, Any] = {
         "web": {"httpUrl": "http://n", "headers": {"A": "t"}, "oauth": {"clientId": "c"}},
         "run": {"command": "c", "args": ["a", "b"], "env": {"E": "v"}, "cwd": "/"},
     },
-    "rest": {"r": {"base_url": "http://r", "headers": {"X": "h"}, "query": {"q": "v"}}},
     "search": {"provider": "brave", "api_key": "b", "url": "http://s", "allow": ["a.example"]},
     "tracing": {"url": "http://t", "headers": {"K": "v"}, "service_name": "yaa"},
     "log": {"file": "/tmp/x"},

@@ -135,7 +135,11 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
             ),
             ({"path": ["session", "config", "nothing"], "value": 1}, "/session/config", "nothing"),
             ({"path": [*MAIN_AT, "preset", "x"], "value": 1}, "/changes/0/path", "no object"),
-            ({"path": ["server", "rest"], "value": {"secret": True}}, "/changes/0/value", "secret"),
+            (
+                {"path": ["server", "folders"], "value": {"secret": True}},
+                "/changes/0/value",
+                "secret",
+            ),
         ):
             with self.subTest(change=change):
                 call = await self.change(change)
@@ -219,8 +223,6 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
             (["server", "mcpServers"], {"x": {"command": "sh"}}),
             (main, {"api_url": inner, "model_name": "m"}),
             (main, {"preset": "openai", "models": [{"name": "m", "api_url": inner}]}),
-            (["server", "rest", "x"], {"base_url": inner, "tools": []}),
-            (["server", "rest"], {"x": {"base_url": "https://8.8.8.8", "openapi": "/etc/passwd"}}),
             (["server", "client_providers", "hosts"], ["*", "127.0.0.1"]),
             (["server", "log", "file"], "/srv/.bashrc"),
             (["server", "tools", "fetch_url"], {"allow": ["10.0.0.0/8"]}),

@@ -7,8 +7,7 @@ import unittest
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from server.extensions import present
-
+from ..extensions import needs
 from ..mission.autoai_peers import Echo, Model, config
 from ..tooling import tools
 from ..tooling.child import Yaa
@@ -64,7 +63,7 @@ class Shop:
         self._http.server_close()
 
 
-@unittest.skipUnless("autoai" in present(), "the extension autoai is not there")
+@needs("autoai", "rest")
 class AutoAi(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:

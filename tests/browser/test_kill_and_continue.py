@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 
+from ..extensions import needs
 from ..tooling import tools
 from ..tooling.animated_webp import chunks, frames
 from . import kill_and_continue, walks
@@ -11,6 +12,7 @@ from . import kill_and_continue, walks
 MOST_KB = 600
 
 
+@needs("rest")
 class Run(unittest.TestCase):
     @tools.needs(*walks.NEEDED, tools.browser("chromium"))
     def test_another_server_goes_on(self) -> None:

@@ -6,9 +6,11 @@ import asyncio
 import unittest
 from pathlib import Path
 
+from ..extensions import needs
 from .cuts import storm
 
 
+@needs("rest")
 @unittest.skipUnless(Path("/proc/self/fd").exists(), "servers are ended by what /proc tells")
 class Storm(unittest.TestCase):
     def test_no_call_runs_twice_and_no_document_lies(self) -> None:

@@ -51,7 +51,6 @@ VALUES: dict[str, Any] = {
     "server.providers.entry.models.0.quirks": {"null_content": False},
     "server.default_provider": "entry",
     "server.tools.python.requirements": ["numpy>=2"],
-    "server.rest.entry.tools": [{"name": "ping", "path": "/ping"}],
     "server.sandbox.read": ["/usr/share"],
     "server.skills.folders": ["/srv/skills"],
     "server.folders.entry.path": "/srv/folder",
@@ -78,7 +77,6 @@ BASE: Any = {
         "tls": {"cert": "/srv/cert.pem"},
         "providers": {"entry": {"models": [{"name": "m"}]}},
         "folders": {"entry": {"path": "/srv/folder", "mode": "read"}},
-        "rest": {"entry": {"base_url": "http://192.0.2.7"}},
     },
     "session": {},
 }

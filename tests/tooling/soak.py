@@ -54,6 +54,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.extensions.mcp.test_hostile",
     "tests.extensions.openai.interop.test_frameworks",
     "tests.extensions.pack.interop.test_pyz",
+    "tests.extensions.rest.test_mission",
     "tests.extensions.test_folders",
     "tests.interop.test_first_start",
     "tests.interop.test_project",

@@ -18,7 +18,6 @@ from server.tools.base import Tool
 from server.tools.client_tools import ClientTool
 from server.tools.fetch import FetchTool
 from server.tools.function_tools import ChildTool, InlineTool, StatefulTool
-from server.tools.http_api import HttpTool
 from server.tools.policy import Grants, decide
 from server.tools.program_tools import ObjectTool
 from server.tools.session_tools import ControlTool
@@ -45,7 +44,6 @@ LEAVES: dict[type[Tool], bool] = {
     ClientTool: True,
     ControlTool: False,
     FetchTool: True,
-    HttpTool: True,
     InlineTool: False,
     MissingTool: False,
     ObjectTool: False,
@@ -54,7 +52,7 @@ LEAVES: dict[type[Tool], bool] = {
 for each in rows_for("LEAVES"):
     LEAVES |= each
 # Those that leave it unasked: any other one is a door that nobody has decided about.
-DECIDED = {"HTTP APIs, `GET` and `HEAD`"}.union(*rows_for("UNASKED"))
+DECIDED = set[str]().union(*rows_for("UNASKED"))
 
 
 def table_of_page() -> dict[str, str]:
@@ -78,9 +76,6 @@ def row_of(tool: Tool, named: dict[str, str]) -> str:
     """Return the row that a tool belongs to, as the page calls it."""
     if added := next(filter(None, (row_of_it(tool) for row_of_it in rows_for("unasked_row"))), ""):
         return str(added)
-    if isinstance(tool, HttpTool):
-        safe = tool.name.endswith(("_get", "_head"))
-        return f"HTTP APIs, {'`GET` and `HEAD`' if safe else 'other methods'}"
     if tool.name.startswith("own_"):
         return "your functions with `read_only=True`" if tool.read_only else "your other functions"
     return named.get(tool.name, f"no row for {tool.name}")
@@ -93,19 +88,7 @@ class Unasked(unittest.IsolatedAsyncioTestCase):
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.home / "tools").mkdir()
         (self.home / "tools" / "own.py").write_text(OWN)
-        methods = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-        flags = {
-            "server.discover": False,
-            "server.sandbox.require": "none",
-            "server.rest": {
-                "api": {
-                    "base_url": "https://api.example",
-                    "tools": [
-                        {"name": each.lower(), "path": "/x", "method": each} for each in methods
-                    ],
-                }
-            },
-        }
+        flags = {"server.discover": False, "server.sandbox.require": "none"}
         for added in rows_for("unasked_config"):
             flags |= added(self.home)
         config = load(self.home, None, {}, flags)

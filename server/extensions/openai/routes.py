@@ -230,6 +230,13 @@ def replay_events(messages: Iterable[Json]) -> Iterator[Event]:
 # -- routes ---------------------------------------------------------------------------------------
 
 OWNER = "yaa"
+# The SDKs send these in browsers, too.
+HEADERS = ["openai-beta", "openai-organization", "openai-project"]
+_OF_SDKS = (
+    "arch async custom-poll-interval helper-method lang os package-version poll-helper raw-response"
+    " read-timeout retry-count runtime runtime-version timeout"
+)
+HEADERS += (f"x-stainless-{name}" for name in _OF_SDKS.split())
 
 
 class OpenAIParts(Parts):
@@ -247,6 +254,10 @@ class OpenAIParts(Parts):
             ("DELETE", "/v1/responses/{id}"): openai.delete_response,
         }
         return {at: Route(handler, refusal=common.refusal) for at, handler in table.items()}
+
+    def request_headers(self) -> Iterable[str]:
+        """Return those of the SDKs."""
+        return HEADERS
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return the names of the tools that are not offered here."""

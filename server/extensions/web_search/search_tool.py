@@ -15,10 +15,10 @@ from ...json_types import Session
 from ...lib.http.client import Client, ClientError, Timeouts
 from ...lib.runtime.secret_filter import remove_texts
 from ...lib.strict_json import JSONError, loads
+from ...models.failure import error_said
 from ...tools.base import Emit, Invocation, Tool, failure
 from ...tools.decorators import Context, ToolError, tool
 from ...tools.foreign_text import clean_line
-from ...tools.http_api import error_message
 from ...tools.runner import Outcome
 from ...tools.sources import ABOUT, calls_of, source_id
 from .choice import MAX_ANSWER, SearchEndpoint
@@ -144,8 +144,8 @@ async def search(
     try:
         found = results(provider, document, domains)
     except ValueError:
-        why = clean_line(error_message(document)) if isinstance(document, dict) else ""
-        text = f"{provider.title} answered 200 with something else than results{why[:300]}"
+        said = clean_line(error_said(document))
+        text = f"{provider.title} answered 200 with something else than results{said}"
         raise ToolError(f"{text}; check server.search.url") from None
     return found[:count], [] if found else silent_engines(document)
 
@@ -168,5 +168,4 @@ def _refusal(endpoint: SearchEndpoint, status: int, document: Any) -> str:
     else:
         usual = "the service failed" if status >= 500 else "it was refused"
         meaning = MEANINGS.get(status, usual)
-    said = error_message(document) if isinstance(document, dict) else ""
-    return f"{provider.title} answered {status}: {meaning}{clean_line(said)[:300]}"
+    return f"{provider.title} answered {status}: {meaning}{clean_line(error_said(document))}"

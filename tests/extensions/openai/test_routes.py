@@ -126,6 +126,15 @@ class Places(unittest.TestCase):
         self.assertGreater(min(map(len, places)), MAX_SESSION_ID)
 
 
+class Browsers(Case):
+    def test_pages_of_other_origins_may_send_what_the_sdks_send(self) -> None:
+        origin = {"Origin": "https://shop.example"}
+        _, headers, _ = self.send("/v1/models", method="OPTIONS", more=origin)
+        allowed = headers["access-control-allow-headers"].split(", ")
+        names = {"openai-organization", "x-stainless-retry-count", "x-stainless-os"}
+        self.assertLessEqual(names | {"authorization"}, {*allowed})
+
+
 class Models(Case):
     def test_agents_are_models(self) -> None:
         status, _, body = self.send("/v1/models")

@@ -1,7 +1,7 @@
 """Convert OpenAPI 3 and Swagger 2.0 documents to tools, one for each operation.
 
-The entries have the form of `server.rest.<api>.tools`, which http_api.py reads. What cannot be sent
-is reported. Pure.
+The entries have the form of `server.rest.<api>.tools`, which operations.py reads. What cannot be
+sent is reported. Pure.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from ..lib.json_schema.compile import inline
-from ..lib.json_schema.validate import KEYWORDS
-from ..lib.strict_json import as_list, as_object, dumps
+from ...lib.json_schema.compile import inline
+from ...lib.json_schema.validate import KEYWORDS
+from ...lib.strict_json import as_list, as_object, dumps
 
 TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 DATA = ("default", "const", "enum", "examples", "required")
@@ -45,7 +45,7 @@ _ANY = re.compile(r"(\*|application)/\*(;.*)?")
 def tools_in(
     document: Any, wanted: list[str], cookies: Collection[str] = (), api: str = ""
 ) -> Iterator[dict[str, Any] | str]:
-    """Yield each operation as `http_api.operation` takes it, or a text about what is left out.
+    """Yield each operation as `operations.operation` takes it, or a text about what is left out.
 
     `wanted`: names of operations; empty: all. `cookies`: names of cookies that come from the
     caller. `api`: the API's name, which is put in front of the operation's.
@@ -104,7 +104,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
                     continue
                 both = [*as_list(shared.get("parameters")), *as_list(item.get("parameters"))]
                 item = {**item, "parameters": both}
-                yield path, method, _from_swagger(document, item) if _is_swagger(document) else item
+                yield path, method, item if "openapi" in document else _from_swagger(document, item)
             except ValueError as error:
                 yield f"{method.upper()} {path}: {error}"
 
@@ -189,7 +189,7 @@ def _parameters(
 
 
 def _style(place: str, about: dict[str, Any]) -> str:
-    """Return how http_api.py writes a list or object into a query; "" for values that are JSON."""
+    """Return how a list or object is written into a query; "" for values that are JSON."""
     style = about.get("style", "form")
     if place != "query" or "content" in about:
         return ""
@@ -201,7 +201,7 @@ def _style(place: str, about: dict[str, Any]) -> str:
 
 
 def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
-    """Return (schema, how http_api.py sends it) of a body; None for an optional unsupported one.
+    """Return (schema, how operations.py sends it) of a body; None for an optional unsupported one.
 
     Raises ValueError for a required body that is neither JSON nor a form.
     """
@@ -323,10 +323,6 @@ def _lost(reference: Any) -> str:
 
 
 # Swagger 2.0
-
-
-def _is_swagger(document: dict[str, Any]) -> bool:
-    return "openapi" not in document
 
 
 def _from_swagger(document: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:

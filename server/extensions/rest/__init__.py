@@ -1,0 +1,1 @@
+"""Tools that are requests to HTTP APIs (docs/reference/extension-rest.md)."""

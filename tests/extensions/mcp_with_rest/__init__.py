@@ -1,0 +1,1 @@
+"""Tests of both kinds of remote tools in one run: they go with either extension."""

@@ -1,0 +1,1 @@
+"""Requests of documents, compared with those of another client."""
