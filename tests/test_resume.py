@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import os
 import tempfile
 import unittest
 from contextlib import aclosing
@@ -322,6 +323,21 @@ class Expired(Case):
         await self.read(again)
         self.assertEqual(self.ran.count("bump 0"), 1)
         self.assertEqual([i["reason"] for i in again.session["interrupts"]], ["tool_call"])
+
+    async def test_a_call_of_which_only_the_record_is_left_is_asked_about(self) -> None:
+        """The client has nothing of the run, and the record has lost its messages."""
+        self.rounds = ["bump"]
+        host = self.host()
+        await self.read(host.prepare(copy.deepcopy(ASKED)))
+        runs = self.folder / "home" / "runs"
+        for path in runs.glob("*/*"):
+            os.utime(path, (1, 1))
+        RunRecords(runs, 1000).sweep()
+        again = host.prepare(copy.deepcopy(ASKED))
+        await self.read(again)
+        self.assertEqual(self.ran, ["bump 0"])
+        (asked,) = again.session["interrupts"]
+        self.assertIn(FORGOTTEN, asked["message"])
 
 
 class Back(Case):
