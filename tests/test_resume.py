@@ -379,6 +379,19 @@ class Back(Case):
             await asyncio.sleep(0.005)
         self.assertEqual(len(self.toolbox.cancelled), 1)
 
+    async def test_another_process_knows_of_it_until_it_ends(self) -> None:
+        other, host = self.host(), self.host()
+        other.executions.locks = LocksOfAnother(host.executions.locks)
+        host.executions.grace_s = 3600
+        await self.cut(host)
+        (session,) = host.executions.sessions
+        self.assertTrue(other.executions.runs_elsewhere(session))
+        assert self.gate is not None
+        self.gate.set()
+        while host.executions.sessions:
+            await asyncio.sleep(0)
+        self.assertFalse(other.executions.runs_elsewhere(session))
+
     async def test_a_new_message_ends_it(self) -> None:
         self.rounds = ["bump"]
         host = self.host()

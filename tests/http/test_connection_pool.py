@@ -196,6 +196,13 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(exchange.error and exchange.error.kind, kind)
                 self.assertEqual(exchange.done, kind is None)
 
+    async def test_what_the_peer_ends_is_over_while_the_request_is_still_sent(self) -> None:
+        """The socket closes only once all is sent, which a peer that reads no more never lets."""
+        exchange, connection, _, _ = self.start()
+        connection.data_received(b"HTTP/1.1 200 OK\r\n\r\nall")
+        connection.eof_received()
+        self.assertEqual((exchange.take(), exchange.done, exchange.error), (b"all", True, None))
+
     async def test_one_timer(self) -> None:
         """The limit of the phase, told apart from the limit of the whole."""
         for limits, says in (({"first_byte": 0.0}, "sent no answer"), ({"total": 0.0}, "not done")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.lib.json_schema.compile import MAX_SUBSCHEMAS
 from server.lib.json_schema.validate import check_schema, validate
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -96,6 +97,13 @@ class Schemas(unittest.TestCase):
                 self.assertEqual(len(errors), len(expected), errors)
                 for error, start in zip(errors, expected, strict=True):
                     self.assertEqual(error[: len(start)], start)
+
+    def test_so_many_subschemas_as_may_be(self) -> None:
+        """The root is one of them."""
+        for more, errors in ((-1, 0), (0, 1)):
+            members = {str(number): {} for number in range(MAX_SUBSCHEMAS + more)}
+            with self.subTest(more=more):
+                self.assertEqual(len(check_schema({"properties": members})), errors)
 
     def test_a_member_that_is_another_one(self) -> None:
         schema = {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "null"}}}
