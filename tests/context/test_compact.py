@@ -226,6 +226,22 @@ class Cases(unittest.TestCase):
         self.assertIn('context_reload(handle="m2")', text)
         self.assertIn("read_file (ok, 3,000 characters)", text)
 
+    def test_what_saves_just_the_least_saving_is_done(self) -> None:
+        def planned(saving: int) -> Any:
+            maker = self.session(
+                ("user", "one"), ("call", "line of output\n" * 200), ("assistant", "done"),
+                ("user", "two"), ("assistant", "b"), ("user", "three"), ("assistant", "c"),
+                ("user", "four"),
+                strategies=["tool_invocation_compress"], min_saving=saving / 128,
+            )  # fmt: skip
+            measured = measure(maker.session)
+            found = plan_compaction(maker.session, Budget(128, 64, None, 10**9), measured)
+            return found and found.record
+
+        record = planned(1)
+        saved = record["before"] - record["after"]
+        self.assertEqual((planned(saved), planned(saved + 1)), (record, None))
+
     def test_what_was_read_again_goes_first(self) -> None:
         long = "the same file\n" * 200
         maker = self.session(
