@@ -19,7 +19,7 @@ from server.agent.run_records import RunRecords, StopSignals
 from server.json_types import Event, Session
 from server.session.events import EXEC, alias
 from server.session.fold import Folder, digest
-from server.tools.execution_claims import Locks
+from server.tools.execution_claims import Locks, Scope
 
 from .fakes import (
     CountingToolbox,
@@ -45,6 +45,24 @@ class LocksOfAnother(Locks):
 
     def is_held(self, name: str) -> bool:
         return name in self._locks._mine
+
+
+class Late(MemoryClaims):
+    """Claims, and a horizon, that another process writes while a run here begins."""
+
+    is_late = False
+
+    def claimed_as(self, scope: Scope, call_id: str, attempt: int) -> str | None:
+        return None if self.is_late else super().claimed_as(scope, call_id, attempt)
+
+    def horizon(self, owner: str) -> int:
+        return 0 if self.is_late else super().horizon(owner)
+
+    def take(
+        self, scope: Scope, call_id: str, attempt: int, fingerprint: str = "", since_ms: int = 0
+    ) -> bool:
+        self.is_late = False
+        return super().take(scope, call_id, attempt, fingerprint, since_ms)
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
@@ -277,6 +295,34 @@ class SameIds(Case):
         result: Any = run.session["messages"][2]["result"]
         self.assertEqual(result["hint"], RAN_BEFORE)
 
+    async def test_so_does_one_that_ran_elsewhere_while_this_run_began(self) -> None:
+        self.claims = claims = Late()
+        await self.read(self.host().prepare(self.document("bump", 1)))
+        claims.is_late = True
+        run = self.host("another").prepare(self.document("bump", 1))
+        await self.read(run)
+        self.assertEqual(self.ran, ["bump 1"])
+        result: Any = run.session["messages"][2]["result"]
+        self.assertEqual(result["hint"], RAN_BEFORE)
+
+    async def test_whoever_denies_a_call_that_ran_is_told_what_came_of_it(self) -> None:
+        self.rounds = ["ask"]
+        run = self.host().prepare(copy.deepcopy(ASKED))
+        await self.read(run)
+        for approved in (True, False):
+            given = copy.deepcopy(run.session)
+            answer(given, "tool_call", {"approved": approved})
+            again = self.host(str(approved)).prepare(given)
+            await self.read(again)
+        self.assertEqual(self.ran, ["ask 0"])
+        result: Any = next(m for m in again.session["messages"] if m["role"] == "tool")
+        self.assertIn("denied this call, but it had begun before", result["content"])
+        self.assertEqual(result["result"]["hint"], RAN_BEFORE)
+
+    async def test_a_call_of_which_nothing_is_known_here_is_announced_at_once(self) -> None:
+        found = await self.read(self.host().prepare(self.document("bump", 1)))
+        self.assertNotIn([], [event.get("delta") for event in found])
+
     async def test_a_result_that_was_taken_out_is_given_again(self) -> None:
         host = self.host()
         run = host.prepare(self.document("bump", 1))
@@ -311,6 +357,21 @@ class Expired(Case):
         answer(again.session, "tool_call", {"approved": True})
         await self.read(self.host("another").prepare(copy.deepcopy(again.session)))
         self.assertEqual(self.ran, ["ask 0", "ask 0"], "asked now, it runs")
+
+    async def test_an_approval_that_gets_too_old_while_the_run_begins_asks_again(self) -> None:
+        """Nothing is left of what was claimed for it, so that a new approval holds."""
+        self.rounds = ["ask"]
+        self.claims = claims = Late()
+        run = self.host().prepare(copy.deepcopy(ASKED))
+        await self.read(run)
+        answer(run.session, "tool_call", {"approved": True})
+        claims.expired, claims.is_late = self.clock.now, True
+        again = self.host("another").prepare(copy.deepcopy(run.session))
+        await self.read(again)
+        self.assertEqual((self.ran, claims.taken), ([], {}))
+        answer(again.session, "tool_call", {"approved": True})
+        await self.read(self.host("another").prepare(copy.deepcopy(again.session)))
+        self.assertEqual(self.ran, ["ask 0"])
 
     async def test_a_call_that_was_not_asked_about_is_then(self) -> None:
         host = self.host()
@@ -514,25 +575,29 @@ class Announced(Case):
                 self.assertEqual(codes, [] if arrives else ["announcement_unconfirmed"])
 
     async def test_cut_while_it_waits_it_has_not_begun(self) -> None:
-        self.rounds = ["bump"]
-        host = self.host()
-        run = host.prepare(copy.deepcopy(ASKED))
-        waits = asyncio.Event()
+        """Whether the client has nothing of the run, or all: a call that is `started`."""
+        for has_all in (False, True):
+            self.setUp()
+            self.rounds = ["bump"]
+            host = self.host()
+            run = host.prepare(copy.deepcopy(ASKED))
+            waits = asyncio.Event()
 
-        async def never() -> bool:
-            waits.set()
-            await asyncio.Event().wait()
-            return True
+            async def never(waits: asyncio.Event = waits) -> bool:
+                waits.set()
+                await asyncio.Event().wait()
+                return True
 
-        run.confirm_announcements(never)
-        reading = asyncio.create_task(self.read(run))
-        await waits.wait()
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
-        again = host.prepare(copy.deepcopy(ASKED))
-        await self.read(again)
-        self.assertEqual(self.ran, ["bump 0"])
-        self.assertEqual(again.session["status"], "completed")
+            run.confirm_announcements(never)
+            reading = asyncio.create_task(self.read(run))
+            await waits.wait()
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            again = host.prepare(copy.deepcopy(run.session if has_all else ASKED))
+            await self.read(again)
+            with self.subTest(has_all=has_all):
+                self.assertEqual(self.ran, ["bump 0"])
+                self.assertEqual(again.session["status"], "completed")
 
 
 if __name__ == "__main__":

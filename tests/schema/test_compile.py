@@ -101,7 +101,9 @@ class Schemas(unittest.TestCase):
     def test_so_many_subschemas_as_may_be(self) -> None:
         """The root is one of them."""
         for more, errors in ((-1, 0), (0, 1)):
-            members = {str(number): {} for number in range(MAX_SUBSCHEMAS + more)}
+            members: dict[str, object] = {
+                str(number): {} for number in range(MAX_SUBSCHEMAS + more)
+            }
             with self.subTest(more=more):
                 self.assertEqual(len(check_schema({"properties": members})), errors)
 
