@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,6 +17,7 @@ from server.tools.toolbox import Toolbox
 
 from .fakes import events_of
 from .test_docs import DOCS, ROOT, anchors, fenced, first_column, links, method_and_path
+from .tooling import forks, patience
 
 OF_DOCS = DOCS / "llms.txt"
 OF_SERVER = ROOT / "client" / "llms.txt"
@@ -75,7 +76,7 @@ class Skill(unittest.IsolatedAsyncioTestCase):
             for words in checks:
                 command = [sys.executable, "-m", "server", *words, "--home", f"{name}/home"]
                 with self.subTest(words[0]):
-                    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+                    done = forks.run(command, os.environ, timeout=patience.seconds(60))
                     self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
                     self.assertRegex(done.stdout, "add-a-yaa-tool|reading_time")
 

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 import unittest
-from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from server.lib.json_schema.validate import validate
 from .. import proofs
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse
-from ..tooling import turns
+from ..tooling import forks, patience, turns
 from ..tooling.api import Api
 
 Json = dict[str, Any]
@@ -466,10 +465,9 @@ class Expiry(Case):
         command = [sys.executable, "-m", "server", "kept", "--home", str(home)]
         said = []
         for more in ([], ["--days", "30"], ["--days", "30", "--clean"]):
-            process = await asyncio.create_subprocess_exec(*command, *more, stdout=PIPE)
-            out, _ = await process.communicate()
-            self.assertEqual(process.returncode, 0)
-            said.append(next(line for line in out.decode().splitlines() if "workspaces " in line))
+            done = forks.run([*command, *more], os.environ, timeout=patience.seconds(60))
+            self.assertEqual(done.returncode, 0)
+            said.append(next(line for line in done.stdout.splitlines() if "workspaces " in line))
         self.assertRegex(said[0], r"workspaces +1 .* 0 expired")
         self.assertRegex(said[1], r"workspaces +1 .* 1 expired")
         self.assertRegex(said[2], r"workspaces +0 .* 1 removed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
 import tempfile
 import unittest
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..extensions import rows_for
+from ..tooling import forks, patience
 from ..tooling.api import Api
 from ..tooling.child import Yaa
-from ..tooling.tools import ROOT
 
 Json = dict[str, Any]
 
@@ -109,13 +109,8 @@ class EveryCall(unittest.TestCase):
     def test_on_the_command_line(self) -> None:
         with tempfile.TemporaryDirectory() as home:
             for more, results in (([], ["42"]), (["--permission", "every_call"], [])):
-                run = subprocess.run(
-                    [sys.executable, "-m", "server", "run", "--home", home, "--say", ORDER, *more],
-                    cwd=ROOT,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
+                line = [sys.executable, "-m", "server", "run", "--home", home, "--say", ORDER]
+                run = forks.run([*line, *more], os.environ, timeout=patience.seconds(60))
                 done = json.loads(run.stdout)
                 found = [m["content"] for m in done["messages"] if m["role"] == "tool"]
                 self.assertEqual(found, results, run.stderr)

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from ...tooling import patience
+from ...tooling import forks, patience
 from ...tooling.child import Yaa
 from ...tooling.tools import ROOT
 from .test_runs import AUTO, Case
@@ -34,9 +34,7 @@ class Keep(Case):
             "--home",
             str(home or self.home),
         ]
-        done = subprocess.run(
-            line, cwd=ROOT, capture_output=True, text=True, timeout=patience.seconds(60)
-        )
+        done = forks.run(line, os.environ, timeout=patience.seconds(60))
         return done.returncode, done.stdout, done.stderr
 
     def file(self, name: str, **more: Any) -> str:
@@ -120,14 +118,8 @@ class Keep(Case):
             (self.folder / "key").write_text(yaa.key)
             line = [sys.executable, "-m", "server", "keep", "list", "--home", str(self.home)]
             line += ["--server", yaa.url, "--key-file", "key"]
-            done = subprocess.run(
-                line,
-                cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                text=True,
-                timeout=patience.seconds(60),
-            )
+            env = {**os.environ, "PYTHONPATH": str(ROOT)}
+            done = forks.run(line, env, cwd=self.folder, timeout=patience.seconds(60))
             self.assertEqual((done.stdout, done.stderr), ("Nothing is kept here.\n", ""))
 
     def test_who_reads_may_leave_before_the_end(self) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
+import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from ...tooling import patience
-from ...tooling.tools import ROOT
+from ...tooling import forks, patience
 from .test_runs import AUTO, Case
 
 CALLS = 4
@@ -24,22 +22,14 @@ class Commands(Case):
         self.file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "config.json"
         self.file.write_text(json.dumps(self.whole()))
 
-    def command(self, *arguments: str) -> subprocess.Popen[str]:
+    def line(self, *arguments: str) -> list[str]:
         line = [sys.executable, "-m", "server", *arguments]
-        line += ["--home", str(self.home), "--config", str(self.file)]
-        pipe = subprocess.PIPE
-        started = subprocess.Popen(
-            line, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
-        )
-        self.addCleanup(started.communicate)
-        self.addCleanup(started.kill)
-        return started
+        return [*line, "--home", str(self.home), "--config", str(self.file)]
 
     def said(self, *arguments: str, typed: str = "") -> tuple[int, str, str]:
         """(exit code, output, errors) of a command, at whose end of input nobody is there."""
-        started = self.command(*arguments)
-        output, errors = started.communicate(typed, timeout=patience.seconds(60))
-        return started.returncode, output, errors
+        done = forks.run(self.line(*arguments), os.environ, typed, timeout=patience.seconds(60))
+        return done.returncode, done.stdout, done.stderr
 
     def check_whole(self, session: Any, before: Any) -> None:
         """The task is done, and what was there before has only more behind it."""
@@ -85,9 +75,11 @@ class Commands(Case):
         with self.server() as yaa:
             self.keep(yaa, "task", **AUTO)
         self.hold(2)
-        started = self.command("run", "--store", "@kept", "task")
+        started = forks.popen(self.line("run", "--store", "@kept", "task"), os.environ)
+        self.addCleanup(started.communicate)
+        self.addCleanup(started.kill)
         self.until_reached(2)
-        started.send_signal(signal.SIGKILL)
+        started.kill()
         started.wait()
         self.model.holds.pop(2).set()
         with self.server() as yaa:
