@@ -31,7 +31,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from . import tools
+from . import source, tools
 
 OF_PYTHON = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")  # an interpreter reads these at its start
 UNBUFFERED = "PYTHONUNBUFFERED"
@@ -41,7 +41,6 @@ FLAGS: tuple[list[str], ...] = ([], ["-W", "error"], ["-W", "error", "-P"])
 REQUEST_BYTES = 1 << 20
 STATUS_BYTES = 64
 PROGRAMS = ("server", "tests.bench.provider")  # of this checkout
-LOADED = ("app", "cli.commands", "cli.serve", "cli.live_config", "__main__")
 
 
 def use() -> None:
@@ -256,8 +255,8 @@ class Server:
 
 def serve(descriptor: int) -> None:
     """Fork for each request that comes on a socket; returns at its end, or runs in a fork."""
-    for name in LOADED:
-        import_module(f"server.{name}")
+    for name in source.paths():  # those of the extensions too: a third of a start loads them
+        import_module(name)
     import_module(PROGRAMS[1])
     for name in ("server.__main__", PROGRAMS[1]):  # a fork runs one of them
         del sys.modules[name]
