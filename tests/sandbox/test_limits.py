@@ -33,7 +33,7 @@ class Breaches(unittest.TestCase):
     def check(self, tier: str, user: int | None, python: str | None) -> None:
         if python is None or closed_to_others((), ROOT):
             self.skipTest("no interpreter or checkout that another user can read")
-        names = turns.share([name for name, case in CASES.items() if tier in case.tiers], 2)
+        names = turns.share([name for name, case in CASES.items() if tier in case.tiers], 3)
         done = subprocess.run(
             [python, "-B", "-m", "tests.sandbox.limits", tier, json.dumps(names)],
             cwd=ROOT,
@@ -167,7 +167,7 @@ class Health(unittest.TestCase):
             for name, case in CASES.items()
             if tier in case.tiers and case.command not in NAMES
         }
-        for name, case in turns.share(cases.items(), 3):
+        for name, case in turns.share(cases.items(), 4):
             limits = {"wall_s": patience.seconds(60), case.limit: case.allowed}
             session: dict[str, Any] = {
                 "messages": [{"role": "user", "content": case.command}],

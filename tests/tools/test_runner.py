@@ -24,7 +24,7 @@ from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, ToolRunner
 
 from ..chaos.processes import until
-from ..tooling import patience
+from ..tooling import patience, turns
 
 LIMITS: dict[str, float] = {
     "wall_s": patience.seconds(20),
@@ -170,10 +170,10 @@ class Starts(Case):
         nobody, and what would end it must not stay open."""
         await self.shell("true")  # what is opened once is open
         before = open_files()
-        for turns in range(8):
+        for rounds in range(8):
             source = self.runner.run(Job(SHELL, {"command": "sleep 60"}, "s1", LIMITS))
             task = asyncio.create_task(source)
-            for _ in range(turns):
+            for _ in range(rounds):
                 await asyncio.sleep(0)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -184,6 +184,7 @@ class Starts(Case):
         self.assertTrue(empty(self.runner.folder("s1")))
 
 
+@turns.tests(2)
 class Results(Case):
     async def test_a_command(self) -> None:
         found = await self.shell("echo out; echo err >&2; printf 'é世'; exit 3")
@@ -338,6 +339,7 @@ class Results(Case):
         self.assertTrue(found.result["output"].endswith("x\n"))
 
 
+@turns.tests(2)
 class Failures(Case):
     async def test_what_an_owners_tool_may_do(self) -> None:
         path = self.owned(
@@ -464,6 +466,7 @@ class Kit:
         self.assertLessEqual(open_files(), before)
 
 
+@turns.tests(2)
 class Breaches(Case):
     """Every limit: its name, what it allows, what was seen."""
 
@@ -603,6 +606,7 @@ def unaware() -> None:
 """
 
 
+@turns.tests(2)
 class Cancelled(Case):
     """`ctx.cancelled`: a call that is being ended has a moment, if it looks."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from server.tools.runner import ToolRunner
 
 from ...browser import walks
-from ...tooling import ports
+from ...tooling import ports, turns
 from ...tooling.child import Yaa
 from . import test_alerts, test_runs
 
@@ -98,6 +98,7 @@ class Night(test_alerts.Notified):
         self.check(self.rest(self.yaa, "task"))
 
 
+@turns.tests(2)
 class TwoBrowsers(walks.OneEngine):
     def check(self, browser: str) -> None:
         night = Night("test_over_http")
