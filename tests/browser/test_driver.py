@@ -13,7 +13,7 @@ PART = "a late part comes at once, or later"
 
 class Driver(walks.Both):
     def check(self, browser: str) -> None:
-        job = {"url": PAGE.as_uri(), "label": f"{browser}-driver"}
+        job = {"url": PAGE.as_uri(), "label": f"{browser}-driver", "late": None}
         walked = walks.walk("driver-selftest.mjs", browser, job, {"echo": lambda: "here"})
         self.assertEqual(walked.error, "")
         steps = ("open", "type and press", "ask the test")

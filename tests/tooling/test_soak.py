@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import os
 import re
+import subprocess
 import unittest
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
-from . import lanes, soak, tools
+from . import lanes, soak, tools, turns
 from .report import Console, Outcome
 from .soak import Part
 
@@ -63,13 +67,16 @@ class SoakTest(unittest.TestCase):
         self.assertNotIn("begins: a", said)
         self.assertRegex(said, "not played: (a; b|b; a)\n")
 
-    def test_what_is_not_known_to_be_green_is_played_by_hand(self) -> None:
-        self.assertLessEqual(set(soak.ASIDE), {part.name for part in soak.PARTS})
+    def test_what_is_not_proven_is_played_by_hand(self) -> None:
+        self.assertLessEqual(set(soak.PROVEN), {part.name for part in soak.PARTS})
         parts = [Part("a", "-c pass"), Part("b", "-c pass")]
         for minutes, names in ((9.0, ["b"]), (math.inf, [])):
-            _, outcome = played(parts, minutes, aside={"b": "it is new"})
-            self.assertEqual([skip.name for skip in outcome.skips], names)
-            self.assertEqual(outcome.passed, 2 - len(names))
+            for turn in range(2):
+                said, outcome = played(parts, minutes, turn, aside={"b": "it is new"})
+                whys = [(skip.name, skip.why.partition(":")[0]) for skip in outcome.skips]
+                self.assertEqual(whys, [(name, "it is new") for name in names])
+                self.assertEqual(outcome.passed, 2 - len(names))
+                self.assertIn(f"not played: {'; '.join(names)}".strip() + "\n", said)
 
     def test_shares_of_walks_are_all_of_them(self) -> None:
         shares: dict[str, list[str]] = {}
@@ -81,6 +88,39 @@ class SoakTest(unittest.TestCase):
         self.assertEqual(len(shares), 3)
         for names in shares.values():
             self.assertEqual(sorted(names), lanes.modules("browser"))
+
+    def test_the_whole_is_followed_by_what_has_turns(self) -> None:
+        for arguments, code, calls in (
+            ([], 0, ["-m tests", "-m tests soak --minutes"]),
+            (["--only", "unit"], 0, ["-m tests --only unit"]),
+            ([], 1, ["-m tests"]),
+        ):
+            with self.subTest(arguments=arguments, code=code), TemporaryDirectory() as folder:
+                python = Path(folder, "python3")
+                python.write_text(f'#!/bin/sh\necho "$@" >> {folder}/calls\nexit {code}\n')
+                python.chmod(0o755)
+                env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+                ran = subprocess.run([tools.ROOT / ".ci" / "run", *arguments], env=env)
+                self.assertEqual(ran.returncode, code)
+                self.assertEqual(Path(folder, "calls").read_text().splitlines(), calls)
+
+    def test_the_turn_is_the_number_of_commits_or_by_the_name_of_one(self) -> None:
+        with TemporaryDirectory() as folder:
+            whole, part = Path(folder, "whole"), Path(folder, "part")
+            whole.mkdir()
+
+            def git(*words: str) -> str:
+                who = ["-c", "user.name=x", "-c", "user.email=x@y"]
+                return subprocess.check_output(["git", *who, *words], cwd=whole, text=True)
+
+            self.assertEqual(turns.of_commit(whole), 0)
+            git("init", "--quiet")
+            self.assertEqual(turns.of_commit(whole), 0)
+            for count in range(1, 4):
+                git("commit", "--quiet", "--allow-empty", "--message=x")
+                self.assertEqual(turns.of_commit(whole), count)
+            git("clone", "--quiet", "--depth=1", whole.as_uri(), str(part))
+            self.assertEqual(turns.of_commit(part), int(git("rev-parse", "HEAD")[:6], 16))
 
     def test_each_part_is_a_program_that_knows_its_options(self) -> None:
         self.assertEqual(len({part.name for part in soak.PARTS}), len(soak.PARTS))
