@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from ..config import Config, ConfigError, expand_path, make_home
 from ..lib.runtime import programs
+from ..lib.runtime.descriptors import open_fd, try_lock
 from ..lib.sandbox.environments import FOLDER, Environment, package_folders
 from ..settings.requirements import normal_requirements
 from ..settings.script_metadata import MetadataError, script_metadata
@@ -228,16 +229,13 @@ def _only_one(home: Path) -> Iterator[Path]:
     before = os.umask(0o022)  # the user of tools reads them, if the server is root
     root = home / FOLDER
     root.mkdir(exist_ok=True)
-    descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("Another `tools install` is running; waiting for it.", flush=True)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield root
+        with open_fd(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC) as descriptor:
+            if not try_lock(descriptor):
+                print("Another `tools install` is running; waiting for it.", flush=True)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield root
     finally:
-        os.close(descriptor)
         os.umask(before)
 
 

@@ -10,14 +10,13 @@ the file content that it was begun with.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
@@ -26,6 +25,7 @@ from urllib.parse import quote, unquote
 from ..errors import Problem
 from ..json_types import Event, Json, Session
 from ..lib import strict_json
+from ..lib.runtime.descriptors import try_lock
 from ..lib.runtime.start_folder import resolve
 from ..lib.strict_json import JSONError, dumps, loads
 from ..session.fold import DELTAS, Folder
@@ -228,22 +228,18 @@ def _lock_journal(path: Path) -> BinaryIO:
     while True:
         # Not through a link, which another user may have put there under the name that we take.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.fdopen(os.open(path, flags, 0o600), "r+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            name = path.name.removeprefix(".").removesuffix(".journal")
-            text = f"{name}: another program has this session open; end that one first"
-            raise Problem("run_active", text) from None
-        except OSError:
-            file.close()
-            raise
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                file.seek(0, os.SEEK_END)
-                return file
-        file.close()  # the previous holder has just removed the journal; open a new one
+        with ExitStack() as unused:
+            file = unused.enter_context(os.fdopen(os.open(path, flags, 0o600), "r+b"))
+            if not try_lock(file.fileno()):
+                name = path.name.removeprefix(".").removesuffix(".journal")
+                text = f"{name}: another program has this session open; end that one first"
+                raise Problem("run_active", text)
+            # Else the previous holder has just removed the journal, and a new one is opened.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    file.seek(0, os.SEEK_END)
+                    unused.pop_all()
+                    return file
 
 
 # -- stores ---------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from ..lib.runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd, try_lock
 from .errors import WorkspaceError
 from .places import Place
-from .state import LOCK, try_lock
+from .state import LOCK
 
 WAIT_S = 60.0  # for a restore, which begins only when no call runs
 POLL_S = 0.02

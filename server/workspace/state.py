@@ -7,7 +7,6 @@ changed and removed after: what finds one finishes, or goes on to another tree.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lib.runtime import private_files
-from ..lib.runtime.descriptors import open_fd
+from ..lib.runtime.descriptors import open_fd, try_lock
 from .errors import WorkspaceError
 
 POLL_S = 0.01
@@ -64,21 +63,12 @@ class StateFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         with open_fd(os.path.join(self.folder, name), flags) as descriptor:
             end = time.monotonic() + wait_s
-            while not try_lock(descriptor, exclusive):
+            while not try_lock(descriptor, exclusive=exclusive):
                 if time.monotonic() >= end:
                     text = f"the workspace is still in use after {wait_s:g} s; try again later"
                     raise WorkspaceError("busy", text)
                 time.sleep(POLL_S)
             yield
-
-
-def try_lock(descriptor: int, exclusive: bool) -> bool:
-    """Take the lock of an open file if nobody holds it otherwise; return whether that was so."""
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def note_seen(state: dict[str, Any], session: str, tree: str) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ...json_types import Json
 from ...lib.runtime import private_files
+from ...lib.runtime.descriptors import try_lock
 from ...lib.strict_json import JSONError, dumps, loads
 
 FOLDER = "held_calls"  # in the home folder
@@ -132,13 +133,10 @@ class HeldFiles:
 
 
 def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    with contextlib.suppress(OSError):
+        if not try_lock(descriptor, exclusive=False):
+            return True
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
     return False
 
 

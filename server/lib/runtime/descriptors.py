@@ -1,7 +1,8 @@
-"""Descriptors of files and folders that are open for a while."""
+"""Descriptors of files and folders that are open for a while, and locks on them."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 
@@ -19,3 +20,15 @@ class open_fd:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
+
+
+def try_lock(descriptor: int, *, exclusive: bool = True) -> bool:
+    """Lock an open file if nobody holds it otherwise; return whether that was so.
+
+    The lock ends when the file is closed, as each file of a process that ended is. Raises OSError.
+    """
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from ....json_types import Json
 from ....lib.runtime import private_files
+from ....lib.runtime.descriptors import open_fd, try_lock
 from ....lib.runtime.file_stamps import Stamp, stamp_of
 from ....lib.strict_json import canonical
 from .metadata import MISCONFIGURED, OAuthError
@@ -110,24 +110,16 @@ class TokenFile:
     @contextlib.asynccontextmanager
     async def lock(self) -> AsyncIterator[None]:
         """Hold the record: no other task or process changes it meanwhile. Raises OAuthError."""
-        try:
-            _make_folder(self._path.parent)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self._path.with_suffix(".lock"), flags, 0o600)
-        except OSError as error:
-            raise _unwritable(error) from None
-        try:
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
+        with contextlib.ExitStack() as held:
+            try:
+                _make_folder(self._path.parent)
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                file = held.enter_context(open_fd(self._path.with_suffix(".lock"), flags))
+                while not try_lock(file):
                     await asyncio.sleep(POLL_S)
-                except OSError as error:
-                    raise _unwritable(error) from None
+            except OSError as error:
+                raise _unwritable(error) from None
             yield
-        finally:
-            os.close(descriptor)
 
 
 def _make_folder(folder: Path) -> None:
