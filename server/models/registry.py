@@ -316,10 +316,8 @@ class Models:
         if preset is None:
             name = _text(wanted, "preset")
             raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
-        given = _text(wanted, "api_url")
-        api = choose_api(_text(wanted, "api"), given, preset)
         try:
-            url = request_url(api, given, preset)
+            _, url = _place_of(wanted, preset)
         except ValueError as error:
             raise _invalid("api_url", str(error)) from None
         host = urlsplit(url).hostname or ""
@@ -443,9 +441,9 @@ def _provider(
 
 
 def _place_of(entry: Mapping[str, Any], preset: Preset) -> tuple[str, str]:
-    """Return (API, address of its calls) of an entry."""
+    """Return (API, address of its calls) of an entry. Raises ValueError for an unusable address."""
     given = str(entry.get("api_url") or "").strip()
-    api = choose_api(str(entry.get("api") or ""), given, preset)
+    api = choose_api(str(entry.get("api") or "").strip(), given, preset)
     return api, request_url(api, given, preset)
 
 
@@ -465,8 +463,7 @@ def _check(name: str, entry: Mapping[str, Any]) -> None:
     if not (entry.get("api_url") or known.base_url):
         raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
     try:
-        given = entry.get("api_url") or ""
-        request_url(choose_api(entry.get("api") or "", given, known), given, known)
+        _place_of(entry, known)
     except ValueError as error:
         raise ConfigError(f"{where}.api_url: {error}") from None
 
