@@ -106,7 +106,7 @@ class Claims:
         A call made or asked about at that time or before may have run here: its claim is gone. No
         claim expires before `ttl_s`, so a later time comes from a clock that was wrong.
         """
-        latest = max(self._horizon_of(""), self._horizon_of(_owner_of((owner, ""))))
+        latest = self._horizon_of(_owner_of(owner))
         return max(0, min(latest, self._now_ms() - int(self.ttl_s * 1000)))
 
     def _horizon_of(self, owner: str) -> int:
@@ -116,7 +116,7 @@ class Claims:
             return 0
 
     def _horizon_path(self, owner: str) -> Path:
-        return self.folder / (f"{HORIZON}.{owner}" if owner else HORIZON)
+        return self.folder / f"{HORIZON}.{owner}"
 
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
@@ -163,13 +163,13 @@ class Claims:
     def _read(self, path: Path) -> tuple[str, int, str] | None:
         """Return (fingerprint, since_ms, owner) of a claim; None if there is none.
 
-        A damaged claim counts as ("", 0, ""). One of an earlier version has no owner.
+        A damaged claim counts as ("", 0, "").
         """
         if path.suffix:
             return None
         try:
-            fingerprint, since_ms, *owner = loads(path.read_bytes() or b'["", 0]')
-            return str(fingerprint), int(since_ms), str(*owner)
+            fingerprint, since_ms, owner = loads(path.read_bytes())
+            return str(fingerprint), int(since_ms), str(owner)
         except OSError:
             return None
         except (JSONError, ValueError, TypeError):

@@ -168,15 +168,6 @@ class Results(Case):
         self.assertEqual([self.claims.horizon(each) for each in ("ann", "bob")], [5000, 7000])
         self.assertEqual(self.claims.horizon("eve"), 0)
 
-    def test_what_an_earlier_version_left(self) -> None:
-        """Its claims and its horizon are of every owner."""
-        self.claims.take(("ann", "s"), "a", 1)
-        self.claims._path(("ann", "s"), "a", 1).write_text('["sha256:f", 5000]')
-        self.assertEqual(self.claims.claimed_as(("ann", "s"), "a", 1), "sha256:f")
-        self.age(1000)
-        self.claims.sweep()
-        self.assertEqual([self.claims.horizon(each) for each in ("ann", "bob")], [5000, 5000])
-
     def test_a_time_in_the_future_decides_nothing(self) -> None:
         """It is of a document, or of a clock that was wrong."""
         self.claims.take(("ann", "s"), "a", 1, "sha256:f", 4_102_444_800_000)
