@@ -32,6 +32,7 @@ from ..tools.decorators import ToolError
 from . import host_access
 from .body import BodyLimits, misfit, read_fields
 from .router import RequestContext, Route
+from .settings import owners_only
 
 MAX_BODY = BodyLimits(128 * 1024, 4_000)
 AT_ONCE = 4  # trials; further ones wait
@@ -69,11 +70,10 @@ class SettingsTrials:
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return (method, path) -> route."""
-        return {("POST", "/settings/try/provider"): Route(self.provider)}
+        return {("POST", "/settings/try/provider"): Route(owners_only(self.provider))}
 
     async def provider(self, call: RequestContext) -> None:
         """Try a provider: a whole entry, a saved one by its name, or a key alone."""
-        check_owner(call)
         body = await read_fields(call, MAX_BODY, _PROVIDER_BODY)
         if "key" in body and not {"provider", "name"} & set(body):
             await call.json(await self._try_key(body))
@@ -192,12 +192,6 @@ def with_kept(
         return new
 
     return fill(whole, saved, (member,)), kept
-
-
-def check_owner(call: RequestContext) -> None:
-    """Refuse keys that are not an owner's. Raises Problem."""
-    if not call.key.is_owner:
-        raise Problem("forbidden", "Only the owner of this server tries its settings")
 
 
 def _check_entry(entry: Json) -> None:

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from ...api.body import misfit, read_fields
 from ...api.router import RequestContext, Route
+from ...api.settings import owners_only
 from ...api.settings_trials import (
     AT_ONCE,
     MAX_BODY,
     check_openings,
-    check_owner,
     refuse_saved_secrets,
     with_kept,
 )
@@ -41,11 +41,10 @@ class Trials:
 
     def routes(self) -> dict[tuple[str, str], Route]:
         """Return (method, path) -> route."""
-        return {("POST", "/settings/try/mcp"): Route(self.post)}
+        return {("POST", "/settings/try/mcp"): Route(owners_only(self.post))}
 
     async def post(self, call: RequestContext) -> None:
         """Try an MCP server: an entry, or the saved one of that name. Its process is ended."""
-        check_owner(call)
         body = await read_fields(call, MAX_BODY, _BODY)
         name = body["name"]
         saved = self._server["mcpServers"].get(name)
