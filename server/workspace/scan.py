@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lib.runtime.descriptors import open_fd
 from ..lib.sandbox import host_programs
@@ -146,6 +146,16 @@ class Folder:
     def is_hollow(self) -> bool:
         """Tell whether it holds nothing but what is left out, and is left out itself."""
         return not self.totals.entries and bool(self.totals.left)
+
+
+class OpenFolder(NamedTuple):
+    """A folder whose names are looked at. `ruled`: those that rules may be about."""
+
+    descriptor: int
+    folder: Folder
+    place: Place
+    stack: Stack
+    ruled: Container[str]
 
 
 class Scanner:
@@ -302,10 +312,11 @@ class Scanner:
                     self._scan(descriptor, folder, place, self._stack(place[:-1]) if place else ())
                 else:
                     ruled = ignore.subjects(stack, place, [*names], self._budget)
+                    here = OpenFolder(descriptor, folder, place, stack, ruled)
                     for name in names:
                         if name in new:
                             self._drop(folder, place, name)
-                        self._look(descriptor, folder, place, ruled, name, stack, False)
+                        self._look(here, name, deep=False)
         except OSError as error:
             if error.errno not in GONE | CLOSED:
                 raise
@@ -362,8 +373,9 @@ class Scanner:
         for table in (folder.files, folder.folders, folder.left):
             for name in [name for name in table if name not in names]:
                 self._drop(folder, place, name)
+        here = OpenFolder(descriptor, folder, place, stack, ruled)
         for entry in found:
-            self._look(descriptor, folder, place, ruled, entry.name, stack, True, entry)
+            self._look(here, entry.name, deep=True, entry=entry)
 
     def _read_index(self, descriptor: int, place: Place) -> frozenset[str]:
         """Read what git tracks in a repository, if its index changed, and return it."""
@@ -446,20 +458,10 @@ class Scanner:
     # -- one name
 
     def _look(
-        self,
-        descriptor: int,
-        folder: Folder,
-        place: Place,
-        ruled: Container[str],
-        name: str,
-        stack: Stack,
-        deep: bool,
-        entry: os.DirEntry[str] | None = None,
+        self, here: OpenFolder, name: str, *, deep: bool, entry: os.DirEntry[str] | None = None
     ) -> None:
-        """Look at one name of a folder. `deep`: what is below is looked at as well.
-
-        `ruled`: the names that rules may be about.
-        """
+        """Look at one name of a folder. `deep`: what is below is looked at as well."""
+        descriptor, folder, place, stack, ruled = here
         if name == self.limits.scratch and not place:
             return
         try:
@@ -496,11 +498,11 @@ class Scanner:
         elif is_folder:
             below = folder.folders.get(name)
             deep = deep or below is None or below.ignored != ignored
-            self._look_below(descriptor, folder, place, name, about, stack, deep, ignored)
+            self._look_below(here, name, about, deep, ignored)
         elif kind == stat.S_IFREG:
-            self._look_at_file(descriptor, folder, place, name, about)
+            self._look_at_file(here, name, about)
         elif kind == stat.S_IFLNK:
-            self._look_at_link(descriptor, folder, place, name, about)
+            self._look_at_link(here, name, about)
         else:
             self._leave(folder, place, name, SPECIAL)
 
@@ -545,16 +547,9 @@ class Scanner:
             folder.left[name], folder.tree = reason, ""
 
     def _look_below(
-        self,
-        descriptor: int,
-        folder: Folder,
-        place: Place,
-        name: str,
-        about: os.stat_result,
-        stack: Stack,
-        deep: bool,
-        ignored: bool,
+        self, here: OpenFolder, name: str, about: os.stat_result, deep: bool, ignored: bool
     ) -> None:
+        descriptor, folder, place, stack, _ = here
         if len(place) >= DEPTH:
             self._leave(folder, place, name, BEYOND)
             return
@@ -580,9 +575,8 @@ class Scanner:
         if not below.tree:
             folder.tree = ""
 
-    def _look_at_file(
-        self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result
-    ) -> None:
+    def _look_at_file(self, here: OpenFolder, name: str, about: os.stat_result) -> None:
+        folder, place = here.folder, here.place
         if about.st_size > self.limits.file_bytes:
             self._leave(folder, place, name, LARGE)
             return
@@ -590,7 +584,7 @@ class Scanner:
         known = folder.files.get(name) or self._known_before(place, name, stamp)
         if known is None or known[2] or known[0] != stamp:
             try:
-                known = self._read(descriptor, name)
+                known = self._read(here.descriptor, name)
             except OSError as error:
                 self._note_closed(folder, place, name, error)
                 return
@@ -608,15 +602,13 @@ class Scanner:
         else:
             raise error
 
-    def _look_at_link(
-        self, descriptor: int, folder: Folder, place: Place, name: str, about: os.stat_result
-    ) -> None:
+    def _look_at_link(self, here: OpenFolder, name: str, about: os.stat_result) -> None:
         try:
-            target = os.readlink(name, dir_fd=descriptor)
+            target = os.readlink(name, dir_fd=here.descriptor)
         except OSError:  # it is gone, or no link any more: the next scan sees what it is
-            self._drop(folder, place, name)
+            self._drop(here.folder, here.place, name)
             return
-        self._keep(folder, place, name, (stamp_of(about), ["l", target], False))
+        self._keep(here.folder, here.place, name, (stamp_of(about), ["l", target], False))
 
     def _keep(self, folder: Folder, place: Place, name: str, known: Known) -> None:
         before = folder.files.get(name)
