@@ -191,12 +191,12 @@ class ToolRunner:
         """
         if job.session_id is None:
             with trials.own_folder(self.workspaces) as folder:
-                return await self._run(job, (Mount(WORKSPACE, folder, own=True),), emit)
+                return await self.run_own(job, (Mount(WORKSPACE, folder, own=True),), emit)
         try:
             place = self.files.get(job.owner, job.session_id, job.folder)
             more = (mount for find in self.more_mounts for mount in find(job))
             async with place.hold(self.run_as):  # nobody restores the workspace meanwhile
-                return await self._run(job, (*place.for_tools(), *more), emit)
+                return await self.run_own(job, (*place.for_tools(), *more), emit)
         except (Problem, WorkspaceError) as error:
             return self._failure(error.code, error.detail)
         except OSError as error:
@@ -207,11 +207,8 @@ class ToolRunner:
         error = {"type": kind, "message": message}
         return Outcome("error", error=error, tier=self.sandbox["tier"])
 
-    async def run_own(self, job: Job, mounts: tuple[Mount, ...]) -> Outcome:
-        """Run a call of the server itself, in folders that it was given."""
-        return await self._run(job, mounts)
-
-    async def _run(self, job: Job, mounts: tuple[Mount, ...], emit: Emit = bool) -> Outcome:
+    async def run_own(self, job: Job, mounts: tuple[Mount, ...], emit: Emit = bool) -> Outcome:
+        """Run a call in these folders: one of the server itself, or of a session (`run`)."""
         with self.accounts.call(job.owner) as nice:
             job = replace(job, nice=nice, calls=child_calls.__name__)
             try:
