@@ -200,10 +200,10 @@ def _run_pip(installer: str, folder: Path, requirements: Iterable[str], *, build
     command = [f"{installer}/bin/python", "-I", "-m", "pip", "--python", f"{folder}/bin/python"]
     command += ["install", "--disable-pip-version-check", "--no-warn-script-location", "--no-user"]
     command += [] if builds else ["--only-binary", ":all:"]
-    inherited = [
+    env = programs.variables(
         name for name in os.environ if name not in NOT_FOR_PIP and not name.startswith("PYTHON")
-    ]
-    programs.run([*command, "--", *requirements], folder, inherited, check=True)
+    )
+    programs.run([*command, "--", *requirements], folder, env, check=True)
 
 
 def _packages(folder: Path) -> Iterator[str]:

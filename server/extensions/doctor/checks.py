@@ -149,7 +149,9 @@ def _size(folder: Path) -> int | None:
         return 0
     try:
         command = ["du", "-sk", str(folder)]
-        done = programs.run(command, NEUTRAL, ("PATH",), capture_output=True, timeout=SIZE_S)
+        done = programs.run(
+            command, NEUTRAL, programs.variables(("PATH",)), capture_output=True, timeout=SIZE_S
+        )
         return int(done.stdout.split()[0]) << 10  # it exits with 1 if a folder is unreadable
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
         return None

@@ -119,8 +119,7 @@ class StdioLink:
                 self._process = await programs.start_async(
                     (launch.command, *launch.args),
                     launch.cwd,
-                    INHERITED,
-                    launch.env,
+                    {**programs.variables(INHERITED), **launch.env},
                     stdin=asyncio.subprocess.PIPE,
                     stdout=stdout,
                     stderr=stderr,

@@ -20,42 +20,29 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def start(
-    command: Sequence[str],
-    folder: str | Path,
-    inherited: Iterable[str] = (),
-    more: Mapping[str, str] = NOTHING,
-    **options: Any,
+    command: Sequence[str], folder: str | Path, env: Mapping[str, str] = NOTHING, **options: Any
 ) -> subprocess.Popen[bytes]:
     """Start a program in an absolute folder. Raises OSError, ValueError.
 
-    `inherited`: names of our own variables that it gets; `more`: further ones, as they are.
-    `options`: of subprocess.Popen.
+    `env`: all of its environment. `options`: of subprocess.Popen.
     """
-    return subprocess.Popen(command, **_surroundings(folder, inherited, more), **options)
+    return subprocess.Popen(command, **_surroundings(folder, env), **options)
 
 
 async def start_async(
-    command: Sequence[str],
-    folder: str | Path,
-    inherited: Iterable[str] = (),
-    more: Mapping[str, str] = NOTHING,
-    **options: Any,
+    command: Sequence[str], folder: str | Path, env: Mapping[str, str] = NOTHING, **options: Any
 ) -> asyncio.subprocess.Process:
     """Start a program as `start` does; asyncio watches its end."""
     program, *arguments = command
-    surroundings = {**_surroundings(folder, inherited, more), **options}
+    surroundings = {**_surroundings(folder, env), **options}
     return await asyncio.create_subprocess_exec(program, *arguments, **surroundings)
 
 
 def run(
-    command: Sequence[str],
-    folder: str | Path,
-    inherited: Iterable[str] = (),
-    more: Mapping[str, str] = NOTHING,
-    **options: Any,
+    command: Sequence[str], folder: str | Path, env: Mapping[str, str] = NOTHING, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end. Raises OSError, ValueError, subprocess.SubprocessError."""
-    return subprocess.run(command, **_surroundings(folder, inherited, more), **options)
+    return subprocess.run(command, **_surroundings(folder, env), **options)
 
 
 def variables(names: Iterable[str]) -> dict[str, str]:
@@ -63,9 +50,7 @@ def variables(names: Iterable[str]) -> dict[str, str]:
     return without_current_folder({name: os.environ[name] for name in names if name in os.environ})
 
 
-def _surroundings(
-    folder: str | Path, inherited: Iterable[str], more: Mapping[str, str]
-) -> dict[str, Any]:
+def _surroundings(folder: str | Path, env: Mapping[str, str]) -> dict[str, Any]:
     if not Path(folder).is_absolute():
         raise ValueError(f"{folder}: the folder of a program is an absolute path")
-    return {"cwd": folder, "env": {**variables(inherited), **more}}
+    return {"cwd": folder, "env": dict(env)}

@@ -286,7 +286,7 @@ class PlainProcess(Process):
             + ["-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
             + [str(requests), str(results), str(lifeline)],
             NEUTRAL,  # the call's process goes to its own folder
-            more=environment(self.home, package),
+            environment(self.home, package),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
