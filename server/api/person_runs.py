@@ -12,11 +12,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ..agent.loop import BaseAgent, Run
 from ..errors import Problem
 from ..lib.runtime.accounts import Accounts, crowded, person
 from ..telemetry import trace_context
 from .auth import Key, Keys
-from .sessions import Agent, Run, Runs
+from .sessions import Runs
 
 COPIES = 4  # bytes of memory for a byte of a document
 
@@ -37,7 +38,7 @@ class Errand:
 class PersonRuns:
     """The runs of people of one server, in one process."""
 
-    def __init__(self, agent: Agent, runs: Runs, keys: Keys, accounts: Accounts) -> None:
+    def __init__(self, agent: BaseAgent, runs: Runs, keys: Keys, accounts: Accounts) -> None:
         self._agent, self._runs, self._keys, self._accounts = agent, runs, keys, accounts
 
     @asynccontextmanager

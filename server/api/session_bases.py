@@ -5,8 +5,9 @@ See session/kept_sessions.py. Long work on a kept session is done outside of the
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
+from ..agent.loop import Run
 from ..lib.runtime.offload import offload
 from ..session.kept_sessions import KeptSession, KeptSessions, take_base, unknown_base
 from ..session.limits import LimitCeilings
@@ -14,24 +15,6 @@ from .body import BodyLimits
 from .router import RequestContext
 
 PER_MESSAGE = 10  # a message that is known takes as long as so many bytes of JSON
-
-
-class EndedRun(Protocol):
-    """The interface of a run that has ended (agent.Run)."""
-
-    @property
-    def first_message(self) -> int:
-        """Return the number of messages that the document brought."""
-        ...
-
-    @property
-    def base(self) -> KeptSession:
-        """Return the messages that it began with and an earlier run left, perhaps none."""
-        ...
-
-    def left(self) -> KeptSession | None:
-        """Return what the run has left of its session; None if it did not begin."""
-        ...
 
 
 class Bases:
@@ -59,7 +42,7 @@ class Bases:
             raise unknown_base()
         return base
 
-    async def keep(self, call: RequestContext, run: EndedRun) -> None:
+    async def keep(self, call: RequestContext, run: Run) -> None:
         """Keep what a run left of its session; `call` brought that, or what follows its base."""
         if self._on and (left := await offload(PER_MESSAGE * run.first_message, run.left)):
             if not run.base.messages:

@@ -14,12 +14,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
+from ..agent.loop import BaseAgent, Run
 from ..errors import Problem
 from ..json_types import Event, Json, Session
 from ..lib.http import sse
-from ..lib.http.exchange import wait_for_acknowledgement
+from ..lib.http.exchange import Stream, wait_for_acknowledgement
 from ..lib.runtime import waits
 from ..lib.runtime.accounts import Accounts, Rules
 from ..lib.runtime.offload import offload
@@ -33,7 +34,7 @@ from ..session.kept_sessions import KeptSession
 from ..session.limits import LimitCeilings
 from .body import BodyLimits, misfit, read_object
 from .router import JSON, RequestContext
-from .session_bases import PER_MESSAGE, Bases, EndedRun
+from .session_bases import PER_MESSAGE, Bases
 
 # -- run stream -----------------------------------------------------------------------------------
 # Run an agent inside a request, for `POST /session` and requests of other systems.
@@ -52,83 +53,8 @@ STREAM_HEADERS = {
 PING = sse.comment("ping")
 
 Frame = Callable[[Event, str, int], bytes]
-NextRun = Callable[[], Awaitable["Run | None"]]
+NextRun = Callable[[], Awaitable[Run | None]]
 TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
-
-
-class Run(EndedRun, Protocol):
-    """The interface of an accepted run (agent.Run)."""
-
-    @property
-    def id(self) -> str:
-        """Return the id of the run."""
-        ...
-
-    @property
-    def session(self) -> Session:
-        """Return the session with all events so far applied."""
-        ...
-
-    def events(self) -> AsyncGenerator[Event, None]:
-        """Yield the events of the run."""
-        ...
-
-    def confirm_announcements(self, arrived: Callable[[], Awaitable[bool]]) -> None:
-        """Make tool calls that may not run twice wait for `arrived` after their announcement."""
-        ...
-
-    def keep_before_calls(self, keep: Callable[[Session], object]) -> None:
-        """Call `keep` before each of these calls; if it raises OSError, the call does not run."""
-        ...
-
-
-class HeartbeatStream(Protocol):
-    """The interface of a stream that `HeartbeatTimer` uses (http.exchange.Stream)."""
-
-    sent_at: float  # time of the last send, in loop time
-
-    def write(self, data: bytes) -> None:
-        """Send bytes."""
-        ...
-
-
-class Agent(Protocol):
-    """The interface of the agent that `Runs` uses."""
-
-    def prepare(self, document: Mapping[str, Any], key: str = "", owner: str = "") -> Run:
-        """Return the run of a session document: `accept` and `begin`. Raises Problem."""
-        ...
-
-    def accept(
-        self, document: Mapping[str, Any], owner: str = "", base: KeptSession | None = None
-    ) -> Any:
-        """Return a checked session document for `begin`. Raises Problem. May run in a thread.
-
-        `base`: the messages that come before those of the document.
-        """
-        ...
-
-    def begin(
-        self, accepted: Any, key: str = "", owner: str = "", resumed: str = "", size: int = 0
-    ) -> Run:
-        """Return the run of an accepted document. Raises Problem.
-
-        `key` and `owner`: name and owner of the key. `resumed`: id of the run that the client
-        continues (`Last-Event-ID`). `size`: size of the document's JSON.
-        """
-        ...
-
-    async def stop_session(self, owner: str, session_id: str, code: str = "stopped") -> bool | None:
-        """End the runs of a session in the error `code`. Return whether they ended, None: none."""
-        ...
-
-    def active_runs(self) -> list[tuple[tuple[str, str], str]]:
-        """Return ((owner, id) of a session, id of its run) for all that run in this process."""
-        ...
-
-    def running_calls(self, owner: str, session_id: str) -> list[asyncio.Task[None]]:
-        """Return the calls of a session that still run in this process."""
-        ...
 
 
 class Runs:
@@ -139,7 +65,7 @@ class Runs:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: BaseAgent,
         limits: Mapping[str, Any],
         ceilings: LimitCeilings | None = None,
         accounts: Accounts | None = None,
@@ -298,7 +224,7 @@ class HeartbeatTimer:
     One timer per stream, rescheduled when it fires, so that events cost nothing.
     """
 
-    def __init__(self, stream: HeartbeatStream, every: float) -> None:
+    def __init__(self, stream: Stream, every: float) -> None:
         self._stream = stream
         self._every = every
         self._loop = asyncio.get_running_loop()

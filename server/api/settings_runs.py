@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..agent.loop import BaseAgent
 from ..errors import Problem
 from ..lib.runtime.accounts import Request
 from ..telemetry.recent_runs import RecentRuns, of_process
 from .router import RequestContext, Route
-from .sessions import Agent
 from .settings import owners_only
 
 
@@ -17,7 +17,7 @@ class SettingsRuns:
     """The runs of this process. `requests`: those that are being served, of all people."""
 
     def __init__(
-        self, agent: Agent, requests: Iterable[Request], runs: RecentRuns = of_process
+        self, agent: BaseAgent, requests: Iterable[Request], runs: RecentRuns = of_process
     ) -> None:
         self._agent, self._requests, self._runs = agent, requests, runs
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from ..agent.loop import Run
 from ..errors import Problem
 from .router import RequestContext
-from .sessions import Run, Runs
+from .sessions import Runs
 
 
 class WaitingStream:

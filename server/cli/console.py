@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..api.sessions import Agent, Run
+from ..agent.loop import BaseAgent, Run
 from ..errors import Problem
 from ..json_types import Event, Interrupt, Json, Message, Session
 from ..lib.runtime import waits
@@ -258,7 +258,7 @@ def explain(problem: Problem) -> str:
 
 
 async def run_once(
-    agent: Agent,
+    agent: BaseAgent,
     document: Session,
     out: TextIO,
     form: str = "session",
@@ -372,7 +372,7 @@ class Chat:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: BaseAgent,
         loop: asyncio.Runner,
         terminal: Terminal,
         session: Session,

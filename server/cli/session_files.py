@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Self
 from urllib.parse import quote, unquote
 
 from ..errors import Problem
@@ -245,18 +245,6 @@ def _lock_journal(path: Path) -> BinaryIO:
 # -- stores ---------------------------------------------------------------------------------------
 
 
-class Component(Protocol):
-    """The interface of a component of SessionManager, as AgentScope's StateModule."""
-
-    def save_state(self) -> Json:
-        """Return the state as JSON."""
-        ...
-
-    def load_state(self, state: Json) -> None:
-        """Restore a saved state."""
-        ...
-
-
 class JsonSession:
     """A folder of sessions, one file for each.
 
@@ -344,6 +332,7 @@ class JsonSession:
 class SessionManager:
     """A set of components that are saved and loaded together, as in AgentScope.
 
+    A component has `save_state() -> JSON` and `load_state(state)`, as AgentScope's StateModule.
     The file holds the session of the first component that has a `session` (a BaseAgent). The states
     of the others are stored in its `ext.components`.
     """

@@ -149,7 +149,7 @@ class Heartbeat(unittest.TestCase):
                 await asyncio.sleep(0)
 
         async def main() -> None:
-            stream = self.Stream()
+            stream: Any = self.Stream()
             written, pulse = stream.written, HeartbeatTimer(stream, 15)
             await pass_time(14)
             self.assertEqual(written, [])

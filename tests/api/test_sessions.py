@@ -45,7 +45,7 @@ class Case(unittest.TestCase):
 
     def setUp(self) -> None:
         log.setup("error", stream=io.StringIO())
-        self.agent = fakes.Agent(SCRIPT)
+        self.agent: Any = fakes.Agent(SCRIPT)
 
     def router(self) -> Router:
         handler = Sessions(Runs(self.agent, self.limits), streams=self.streams)

@@ -13,9 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...agent.loop import Run
 from ...api.body import check_fields
 from ...api.router import RequestContext, Route
-from ...api.sessions import Run, Runs
+from ...api.sessions import Runs
 from ...api.waiting_stream import WaitingStream
 from ...errors import Problem, translate_problems
 from ...json_types import Event, Interrupt, Json, Session

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
+from ...agent.loop import Run
 from ...api.body import check_fields
 from ...api.router import RequestContext, Route
-from ...api.sessions import Run, Runs, wants_stream
+from ...api.sessions import Runs, wants_stream
 from ...api.waiting_stream import WaitingStream
 from ...errors import Problem, translate_problems
 from ...json_types import AgentDefinition, Event, Interrupt, Json, Session

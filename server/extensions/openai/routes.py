@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from ... import VERSION
+from ...agent.loop import Run
 from ...api.router import RequestContext, Route
-from ...api.sessions import TERMINAL, Run, Runs
+from ...api.sessions import TERMINAL, Runs
 from ...errors import Problem, translate_problems
 from ...json_types import Event, Json, Session
 from ...lib.runtime import private_files

@@ -41,7 +41,7 @@ SCRIPT: list[Any] = [
 class Case(unittest.TestCase):
     def setUp(self) -> None:
         log.setup("error", stream=io.StringIO())
-        self.agent = fakes.Agent(SCRIPT)
+        self.agent: Any = fakes.Agent(SCRIPT)
 
     def post(
         self, body: Any = INPUT, headers: Any = HEADERS, path: str = "/agui/coder"
