@@ -12,9 +12,9 @@ import asyncio
 import errno
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from ...agent.loop import STOP_REASONS, new_id, now_ms
+from ...agent.loop import STOP_REASONS, Run, new_id, now_ms
 from ...errors import Problem
 from ...json_types import Event, Json, Session
 from ...lib.runtime.offload import LARGE, offload
@@ -25,6 +25,7 @@ from .feed import Feed
 from .folder import KeptFolder, problems
 from .kept_file import KeptFile
 from .marks import Mark, Marks
+from .remote import RemoteRun
 
 LONGEST_PAUSE_S = 600.0
 TEXT_WAIT_S = 0.5
@@ -35,36 +36,10 @@ GAVE_UP = "keeper_gave_up"
 logger = log.get("keeper")
 
 
-class DrivenRun(Protocol):
-    """What is needed of a run, here or at another server (remote.py)."""
-
-    @property
-    def id(self) -> str:
-        """Return the id of the run."""
-        ...
-
-    @property
-    def session(self) -> Session:
-        """Return the session with all events so far applied."""
-        ...
-
-    def events(self) -> AsyncGenerator[Event, None]:
-        """Yield the events of the run."""
-        ...
-
-    def keep_before_calls(self, keep: Callable[[Session], object]) -> None:
-        """Call `keep` before calls that may not run twice, where the run is here."""
-        ...
-
-
-class Begin(Protocol):
-    """Begins a run of a document, as PersonRuns.begin."""
-
-    def __call__(
-        self, owner: str, document: dict[str, Any], size: int, abort: Callable[[], object], /
-    ) -> AbstractAsyncContextManager[DrivenRun]:
-        """Return what prepares the run. Raises Problem."""
-        ...
+DrivenRun = Run | RemoteRun
+Abort = Callable[[], object]
+# (owner, document, its size, what ends the run) -> what prepares the run; raises Problem.
+Begin = Callable[[str, dict[str, Any], int, Abort], AbstractAsyncContextManager[DrivenRun]]
 
 
 class Means(NamedTuple):
