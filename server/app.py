@@ -28,9 +28,12 @@ from .api.objects import Objects
 from .api.person_runs import PersonRuns
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
-from .api.settings import Live
-from .api.settings_routes import settings_routes
+from .api.settings import Live, Settings
+from .api.settings_agents import SettingsAgents
+from .api.settings_folders import SettingsFolders
+from .api.settings_keys import SettingsKeys
 from .api.settings_runs import SettingsRuns
+from .api.settings_trials import SettingsTrials
 from .api.sign_in import SignInLinks
 from .api.static import Files
 from .api.workspaces import WorkspaceFiles
@@ -396,9 +399,7 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     tables += [(whose, each.routes()) for whose, each in parts_of]
     tables += [(whose, each.session_routes(runs)) for whose, each in parts_of]
     if live is not None:
-        running = SettingsRuns(app.agent, app.accounts.requests)
-        made = (live, app.config, app.client, app._env, lambda: app.found, running)
-        kernel |= repeatable(settings_routes(*made))
+        kernel |= repeatable(settings_routes(app, live))
         tables += [(whose, repeatable(each.settings_routes())) for whose, each in parts_of]
     origins = Origins.of(server)
     if app.is_first:
@@ -412,6 +413,24 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         opened=app.wait_until_open,
         allow_headers=headers,
     )
+
+
+def settings_routes(app: App, live: Live) -> Routes:
+    """Return the routes of the owner's settings, all below `/settings`."""
+    config, settings = app.config, Settings(live)
+
+    def entries() -> dict[str, Json]:
+        """Return the entries of discovered and configured providers, with their keys."""
+        return {**app.found.providers, **config.server["providers"]}
+
+    return {
+        **settings.routes(),
+        **SettingsKeys(settings).routes(),
+        **SettingsAgents(config.agents_folder).routes(),
+        **SettingsFolders(config.server).routes(),
+        **SettingsRuns(app.agent, app.accounts.requests).routes(),
+        **SettingsTrials(config.server, entries, app.client, app._env, config.home).routes(),
+    }
 
 
 def join_routes(tables: Iterable[tuple[str, Routes]]) -> dict[tuple[str, str], Route]:
