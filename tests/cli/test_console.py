@@ -72,14 +72,14 @@ class Case(unittest.TestCase):
         toolbox = fakes.CountingToolbox({"write": "write", "ask": "question"}, self.counts)
         self.agent = fakes.agent(self.model, toolbox, home=self.folder)
 
-    def chat(self, *lines: str, session: Any | None = None) -> tuple[Chat, str]:
+    def chat(self, *lines: str, session: Any | None = None, words: str = "") -> tuple[Chat, str]:
         """Everything said in a conversation that ends with its input."""
         out = io.StringIO()
         terminal = Terminal(io.StringIO("".join(line + "\n" for line in lines)), out)
         with asyncio.Runner() as runner:
             document: Any = session or {"messages": []}
             chat = Chat(self.agent, runner, terminal, document, models=lambda: MODELS)
-            self.assertEqual(chat.talk(), 0)
+            self.assertEqual(chat.talk(words), 0)
         return chat, out.getvalue()
 
 
@@ -90,6 +90,14 @@ class Talking(Case):
         self.assertIn("You said: first \nsecond\n", said)
         roles = [message["role"] for message in chat.session["messages"]]
         self.assertEqual(roles, ["user", "assistant"] * 2)
+
+    def test_words_of_the_command_are_the_first_message(self) -> None:
+        chat, said = self.chat("more", words="hel\x1blo")
+        self.assertEqual(
+            [m["content"] for m in chat.session["messages"][::2]], ["hel\x1blo", "more"]
+        )
+        self.assertTrue(said.startswith("> hel"), said)
+        self.assertNotIn("\x1b", said.partition("\n")[0])
 
     def test_an_answer_that_is_not_whole_says_so(self) -> None:
         for reason, told in (("stop", 0), ("length", 1), ("max_tokens", 1), ("sensitive", 1)):

@@ -230,6 +230,15 @@ test('a tool that needs a click is called within it; one that finds out asks for
   assert.strictEqual(found.answers.length, 2)
 })
 
+test('that a call waits for a click is told once it is kept', async (t) => {
+  given(t, plain({ run: () => { throw tools.gestureNeeded() } }))
+  const turn = () => new Promise((resolve) => setTimeout(resolve))
+  const found = runner({ get saving() { return turn().then(() => found.log.push('kept')) } })
+  found.runner.onRest(rest(waiting(['c1', 'weather'])))
+  for (let n = 0; n < 100 && found.log.length < 6; n++) await turn()
+  assert.deepStrictEqual(found.log, ['save', 'kept', 'changed', 'save', 'kept', 'changed'])
+})
+
 test('what ends during a run is answered after it; what the person left behind is stopped', async (t) => {
   let finish
   let aborted = false

@@ -88,6 +88,22 @@ test('the digests are the shared ones', async () => {
   }
 })
 
+test('what comes in while it is worked out is not held: the server has not seen it', async () => {
+  const held = bases.create(null)
+  const session = { id: 's', ...structuredClone(LONG) }
+  const { length } = session.messages
+  const { content } = session.messages[0]
+  let late = { id: 'late', role: 'user', content: 'more' }
+  Object.defineProperty(session.messages[0], 'content', { enumerable: true, get() {
+    if (late) session.messages.push(late)
+    late = null
+    return content
+  } })
+  await held.hold(session)
+  assert.strictEqual(session.messages.length, length + 1)
+  assert.strictEqual(held.shortened(session).base.messages, length)
+})
+
 test('what was changed, wherever, is sent again', async () => {
   const call = LONG.messages.findIndex((each) => each.tool_calls?.length)
   const { length } = LONG.messages

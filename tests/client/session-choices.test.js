@@ -71,3 +71,11 @@ test('the time of one call is a limit of tools, beside what else is set there', 
     assert.deepEqual(JSON.parse(JSON.stringify([one.kept.config.limits.tool, one.entry.session.config.limits])), [usual, { max_steps: 3, tool: own }], said)
   }
 })
+
+test('the rule of a tool goes by its name, in the session and in new ones', () => {
+  const one = open()
+  for (const [rule, usual, own] of [['deny', { run: 'deny' }, { run: { deny: true } }], ['', {}, {}]]) {
+    one.choose('tool', 'run', rule)
+    assert.deepEqual(JSON.parse(JSON.stringify([one.kept.tools ?? {}, one.entry.session.config.tool])), [usual, own], rule)
+  }
+})

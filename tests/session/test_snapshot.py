@@ -83,6 +83,17 @@ class Rebuilding(unittest.TestCase):
         self.assert_rebuilt({})
         self.assert_rebuilt({"run": {"id": 5, "started_at": "now"}, "finish_reason": "odd"})
 
+    def test_a_document_of_another_program_is_told_as_messages(self) -> None:
+        use = {"type": "tool_use", "id": "c", "name": "n", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "c", "content": "ok"}
+        given: Any = [
+            {"role": "assistant", "content": [{"type": "text", "text": "so"}, use]},
+            {"role": "user", "content": [result]},
+        ]
+        found = rebuilt({"messages": given})["messages"]
+        self.assertEqual([each["role"] for each in found], ["assistant", "tool"])
+        self.assertEqual(found[1]["tool_call_id"], "c")
+
     def test_what_others_read(self) -> None:
         """Text, thoughts, calls and results stand where AG-UI has them, and only once."""
         function = {"name": "n", "arguments": "{}"}

@@ -73,6 +73,21 @@ class Archives(Case):
                 self.assertIn(caught.exception.code, ("missing_objects", "too_large"))
         self.assertEqual(list((self.home / "state/pieces").iterdir()), [])
 
+    def test_an_archive_is_told_the_size_of_a_file_before_its_bytes(self) -> None:
+        """Without it a file of 2 GiB would not fit into what was begun."""
+        told: list[int] = []
+
+        class Archive(zipfile.ZipFile):
+            def open(self, name: Any, *more: Any, **options: Any) -> Any:
+                told.append(name.file_size)
+                return super().open(name, *more, **options)
+
+        run = self.operations()
+        sha256 = run.store.put(b"12345")
+        with Archive(io.BytesIO(), "w") as file:
+            uploads._add(file, run.store, ("a",), ["f", 0o644, 5, sha256])
+        self.assertEqual(told, [5])
+
     def test_an_archive_in_pieces(self) -> None:
         write(self.files, {"a": "1", "d/é": "2", "other": "3"})
         (self.files / "d/link").symlink_to("a")
