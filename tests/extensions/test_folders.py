@@ -2,7 +2,7 @@
 
 So can a folder of the page, with its groups of scripts and the tests that name it.
 
-In one copy of everything each is taken out alone and put back, at last all of them together.
+In one copy of everything all of them are taken out together, and one in turn alone.
 """
 
 from __future__ import annotations
@@ -35,6 +35,16 @@ MODULES = (
     *("tests.tools.test_unasked", "tests.test_json_types"),
     *("tests.api.test_host_access", "tests.session.test_config_schema", "tests.cli.test_help"),
 )
+OF_THE_PAGE = re.compile(r"\bext\b|index\.html|textFiles")  # what a test of the client reads of it
+# Every test module that is left is imported: none may import what is gone.
+IMPORT = """
+from importlib import import_module
+from tests.tooling import lanes
+
+for name in ("unit", "system", "interop", "browser"):
+    for module in lanes.modules(name):
+        import_module(module)
+"""
 ASK = """
 from tests.tooling.api import Api
 from tests.tooling.child import Yaa
@@ -125,6 +135,14 @@ class Folders(unittest.TestCase):
                 (self.aside / place).rename(self.folder / place)
             index.write_text(text)
 
+    def of_the_page(self) -> list[str]:
+        """The files of tests that are left: those that read of `ext`, and of the others a share."""
+        files = sorted((self.folder / "tests/client").glob("*.test.js"))
+        reads = {path for path in files if OF_THE_PAGE.search(path.read_text())}
+        # Of five, as two would go with the same folders in every turn.
+        chosen = [*reads, *turns.share([path for path in files if path not in reads], 5)]
+        return [f"tests/client/{path.name}" for path in chosen]
+
     def run_there(self, *arguments: str, program: str = sys.executable) -> str:
         done = subprocess.run(
             [program, *arguments],
@@ -139,16 +157,10 @@ class Folders(unittest.TestCase):
         self.assertEqual(done.returncode, 0, "\n".join([*said, done.stderr[-3000:]]))
         return done.stdout
 
-    def run_tests(self, *modules: str) -> None:
-        if modules:
-            self.run_there("-m", "tests.tooling.suite", "--result", os.devnull, *modules)
-
-    def import_tests(self) -> None:
-        """Import every test module that is left: none may import what is gone."""
-        files = sorted((self.folder / "tests").rglob("test_*.py"))
-        names = [".".join(path.relative_to(self.folder).with_suffix("").parts) for path in files]
-        names = [name for name in names if name.split(".")[1] != "bench"]
-        self.run_there("-c", "\n".join(f"import {name}" for name in names))
+    def run_tests(self, before: str, *modules: str) -> None:
+        """Run some code, and modules in the same process."""
+        run = "import sys\nfrom tests.tooling import suite\nif sys.argv[3:]:\n    suite.main()"
+        self.run_there("-c", before + run, "--result", os.devnull, *modules)
 
     def guarded(self, name: str) -> list[str]:
         """The kernel's test modules that say what of them goes with an extension."""
@@ -162,27 +174,27 @@ class Folders(unittest.TestCase):
         ]
 
     def test_without_each_a_session_runs_and_the_tests_that_are_left_can_be_loaded(self) -> None:
-        for name in turns.share(present(), 7):
+        for name in turns.share(present(), 14):
             with self.subTest(name), self.without(needing(name)) as left:
                 self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok", *left])
-                self.import_tests()
-                self.run_tests(*self.guarded(name))
+                self.run_tests(IMPORT, *self.guarded(name))
 
     def test_without_a_folder_of_the_page_the_tests_of_the_page_that_are_left_pass(self) -> None:
         node = shutil.which("node")
         if not node:
             self.skipTest("there is no node")
         every = sorted(path.name for path in (ROOT / "client/js/ext").iterdir())
-        for names in (["files"], every):
+        for names in turns.share((["files"], every), 2):
             with self.subTest(names), self.without_folder_of_the_page(*names):
-                self.run_there("--test", "tests/client", program=node)
+                self.run_there("--test", *self.of_the_page(), program=node)
 
     def test_without_all_of_them_the_rules_and_the_docs_hold(self) -> None:
         with self.without([*present()]) as left:
             self.assertEqual(left, [])
             self.assertEqual(self.run_there("-c", ASK).split(), ["completed", "ok"])
-            self.run_there("-m", "tests.house", "--write", "--raise")  # it is that of the whole
-            self.run_tests(*MODULES)
+            # The budget is that of the whole.
+            lower = "from tests import house\nhouse.write_budget(may_rise=True)\n"
+            self.run_tests(lower + IMPORT, *MODULES)
 
     def test_no_word_of_the_kernel_leads_into_one(self) -> None:
         named = re.compile(rf"extensions[./]({'|'.join(present())})\b")
