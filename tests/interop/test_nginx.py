@@ -29,7 +29,7 @@ from server.tools.runner import ToolRunner
 from ..agent.test_loop import Client, complete
 from ..chaos.test_kill import OWNED, PAGE_TOOL, Model
 from ..http.test_tls import pair
-from ..tooling import patience, ports, tools
+from ..tooling import patience, ports, tools, turns
 from ..tooling.child import Child, Yaa
 
 SITE = tools.ROOT / "docs" / "deploy" / "nginx.conf"
@@ -50,6 +50,7 @@ class Waiting(Model):
 
 @tools.needs(tools.nginx())
 @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
+@turns.tests(2)
 class Balanced(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-nginx-")))

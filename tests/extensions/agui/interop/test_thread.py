@@ -27,7 +27,7 @@ from server.tools.runner import ToolRunner
 from ....bench.peers import config, start
 from ....interop.test_agui import USER, first_run
 from ....test_docs import fenced
-from ....tooling import patience, tools
+from ....tooling import patience, tools, turns
 from ....tooling.api import Api
 from ....tooling.child import Yaa
 
@@ -519,7 +519,8 @@ class Cut(Case):
         whole = thread.resume(payload=YES)["text"]
         frames = [f"{frame}\n\n" for frame in whole.split("\n\n") if frame]
         exec_at = next(n for n, frame in enumerate(frames) if '"exec"' in frame)
-        for cut in range(1, len(frames)):
+        cuts = {exec_at, exec_at + 1, *turns.share(range(1, len(frames)), 3)}
+        for cut in sorted(cuts):
             with self.subTest(cut=cut):
                 thread.name, thread.messages, thread.state = f"cut-{cut}", messages, state
                 thread.open(self.other)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from ....chaos import processes
 from ....protocols.served import Served
-from ....tooling import patience, tools
+from ....tooling import patience, tools, turns
 from ....tooling.child import Yaa
 from ....tooling.relay import Relay
 
@@ -89,6 +89,7 @@ WHOLE = "\n\n".join(PARTS)
 
 
 @tools.needs(*NEEDED)
+@turns.tests(2)
 class ByItself(Case):
     def test_a_connection_that_breaks_before_the_answer(self) -> None:
         """The same words a third time are a request of their own."""
@@ -138,6 +139,7 @@ class ByItself(Case):
 
 
 @tools.needs(*NEEDED)
+@turns.tests(2)
 class ByName(Case):
     def test_a_stream_that_breaks(self) -> None:
         """The SDK gives up; asked again under the same name it is told from the beginning."""
