@@ -249,7 +249,6 @@ def _texts(content: Any) -> Iterator[str]:
 
 PAGE = 6_000  # characters of one answer
 MATCHES = 40
-ACTIONS = ("keep", "pin", "drop", "auto")
 _HANDLE = re.compile(r"\[?m(\d{1,9})\]?")
 
 

@@ -94,7 +94,7 @@ def result(session: Session, job: ClientResult | SendToClient, now_ms: int) -> E
     if failed:
         result_fields["error"] = {"type": "error", "message": text}
         text = f"Error: {text}"
-        if hint := policy.failure_note(session, job.call):
+        if hint := policy.Failures(session).failure_note(job.call):
             result_fields["hint"] = hint
             text = f"{text}\n{hint}"
     else:

@@ -124,16 +124,6 @@ class Failures:
         return streaks, repeats
 
 
-def withheld_tools(session: Session) -> set[str]:
-    """Return the names of tools that failed MOST times in a row in this run."""
-    return Failures(session).withheld_tools()
-
-
-def failure_note(session: Session, call: ToolCall) -> str:
-    """Return a note for the model on a failure of `call`; see `Failures.failure_note`."""
-    return Failures(session).failure_note(call)
-
-
 def refusal(name: str) -> str:
     """Return the error text for a call of a withheld tool."""
     return (

@@ -588,7 +588,7 @@ class Toolbox:
         if entry and entry.tool.keep is not None:
             result.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
-        if failed and (hint := policy.failure_note(session, call)):
+        if failed and (hint := policy.Failures(session).failure_note(call)):
             result["hint"] = hint
         return events.tool_result(
             call["id"],

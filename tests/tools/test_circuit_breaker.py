@@ -6,7 +6,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.tools.policy import Failures, failure_note, withheld_tools
+from server.tools.policy import Failures
 
 USER = {"id": "u", "role": "user", "content": "go"}
 
@@ -49,19 +49,19 @@ class Withheld(unittest.TestCase):
             with self.subTest(name):
                 session = run(*results)
                 before = copy.deepcopy(session)
-                self.assertEqual(withheld_tools(session), found)
+                self.assertEqual(Failures(session).withheld_tools(), found)
                 self.assertEqual(session, before)
 
     def test_a_new_question_begins_anew(self) -> None:
         session = run(*[("a", "{}", "error")] * 3)
         session["messages"].append(USER)
-        self.assertEqual(withheld_tools(session), set())
+        self.assertEqual(Failures(session).withheld_tools(), set())
 
     def test_calls_of_the_same_message_are_not_refused(self) -> None:
         calls: Any = [made("a", "{}", f"c{number}") for number in range(4)]
         messages: list[Any] = [USER, {"role": "assistant", "tool_calls": calls}]
         messages += [ended(call, "error") for call in calls[:3]]
-        self.assertEqual(withheld_tools({"messages": messages}), {"a"})
+        self.assertEqual(Failures({"messages": messages}).withheld_tools(), {"a"})
         failures = Failures({"messages": messages})
         self.assertFalse(failures.is_withheld(calls[3]))
         self.assertTrue(failures.is_withheld(made("a")))
@@ -71,7 +71,7 @@ class Withheld(unittest.TestCase):
         session = run(*[("a", "{}", "error")] * 3)
         for message in session["messages"]:
             message.pop("result", None)
-        self.assertEqual(withheld_tools(session), {"a"})
+        self.assertEqual(Failures(session).withheld_tools(), {"a"})
 
 
 class Notes(unittest.TestCase):
@@ -89,10 +89,11 @@ class Notes(unittest.TestCase):
         ]
         for name, results, wanted in cases:
             with self.subTest(name):
-                found = failure_note(run(*results), made("a", '{"y":2,"x":1.0}'))
+                found = Failures(run(*results)).failure_note(made("a", '{"y":2,"x":1.0}'))
                 self.assertIn(wanted, found)
                 self.assertEqual(bool(found), bool(wanted))
-        self.assertIn("2 times", failure_note(run(("a", "{", "invalid_arguments")), made("a", "{")))
+        before = Failures(run(("a", "{", "invalid_arguments")))
+        self.assertIn("2 times", before.failure_note(made("a", "{")))
 
 
 if __name__ == "__main__":
