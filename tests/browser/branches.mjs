@@ -51,6 +51,7 @@ await main(async (walk, job) => {
     await walk.says("calculator: 42");
     await walk.sees(".switch", "calculator 1/2");
     await focused(walk, ".switch [data-step='-1']");
+    await walk.sees("#status", "Branch 1 of 2"); // what a screen reader hears
     await page.reload();
     await walk.says("calculator: 42");
     // what keys do comes a moment after the page

@@ -121,6 +121,12 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         *_, last = await events_of(toolbox, self.session, call, {"command": "true"}, {})
         self.assertEqual(last["metadata"]["yaa"]["result"]["sandbox"], {"tier": "none"})
 
+    async def test_what_keeps_a_tier_from_being_had_is_said_in_words(self) -> None:
+        """A mistake of ours is no reason: all tests that need a sandbox would be left out."""
+        for tier, why in (await self.toolbox("A", "none")).sandbox()["tried"].items():
+            with self.subTest(tier):
+                self.assertRegex(str(why), r"\w \w")
+
     async def test_nothing_of_the_proof_stays(self) -> None:
         workspaces = self.home / "workspaces"
         for name, age_s in (("own-killed", 3600), ("own-at-work", 0), ("f" * 32, 3600)):

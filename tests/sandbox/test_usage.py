@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
 import unittest
@@ -54,6 +55,20 @@ class Folder(unittest.TestCase):
         self.assertEqual(supervisor.size_of(str(self.folder)), weight)
         (self.folder / "another").write_bytes(os.urandom(1 << 20))
         self.assertGreaterEqual(supervisor.size_of(str(self.folder)), weight + (1 << 20))
+
+    def test_a_deleted_file_that_is_mapped_counts(self) -> None:
+        """Also where two mappings hold parts of it."""
+        one, folder = self.folder / "one", str(self.folder.resolve())
+        with one.open("w+b") as file:
+            file.truncate(3 * mmap.PAGESIZE)
+            with (
+                mmap.mmap(file.fileno(), mmap.PAGESIZE),
+                mmap.mmap(file.fileno(), mmap.PAGESIZE, offset=2 * mmap.PAGESIZE),
+            ):
+                self.assertEqual(supervisor.deleted_maps(os.getpid(), folder), {})
+                one.unlink()
+                found = supervisor.deleted_maps(os.getpid(), folder)
+        self.assertEqual([*found.values()], [2 * mmap.PAGESIZE])
 
     def test_what_is_soon_judged_comes_first(self) -> None:
         """Of many that fork, the memory that each has by itself takes long to tell."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from server.extensions.skills.catalog import SkillCatalog
@@ -135,6 +137,17 @@ class Saving(unittest.TestCase):
         folder.symlink_to(self.home / "moved")
         self.assertIn("is no folder", self.refused(replace=True))
         self.assertEqual(list(outside.iterdir()), [])
+
+    def test_the_call_says_what_was_done(self) -> None:
+        library: Any = SimpleNamespace(catalog=self.catalog)
+        tool: Any = SkillSaveTool.of(skill_save, library=library)
+        for saved, text in ((True, "is saved"), (False, "there is a skill pdf already")):
+            call: Any = SimpleNamespace(args=ABOUT, owner="me")
+            outcome = asyncio.run(tool.run(call, None))
+            with self.subTest(text):
+                self.assertEqual(outcome.status == "ok", saved)
+                self.assertIn(text, str(outcome.text or outcome.error))
+        self.assertEqual([*self.catalog.of("me")], ["pdf"])
 
 
 class Asking(unittest.TestCase):
