@@ -159,7 +159,10 @@ PROVEN = (
     "whole chaos.cut",
     "whole chaos.file_simulator",
     "whole chaos.page",
+    "whole extensions.gateway.mission",
     "whole mission.context",
+    "whole mission.tools",
+    "whole models.chat_decoder",
     "whole telemetry.redact",
 )
 ASIDE = {
