@@ -273,7 +273,6 @@ class Kinds(Case):
             "server.providers": {"a": {"preset": "openai"}},
             "server.folders": {"a": {"path": "/srv/a", "mode": "read"}},
             "server.tools": {"shell": {"ceiling": "ask"}},
-            "server.tool_modules": {"a": {"modules": ["b"]}},
             "session.config.llm_api.model_settings": {"temperature": 0.2},
             "session.config.prompt": {"task": "Be brief."},
             "session.config.tool": {"shell": {"auto_approve": False}},

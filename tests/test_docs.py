@@ -74,7 +74,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("config.md", "Variable", {*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"})
 
     def test_names_of_others_lead_to_settings(self) -> None:
-        default = set(leaves(json.loads((ROOT / "config.default.json").read_text())))
+        default = set(leaves(defaults()))
         found = 0
         for page in sorted(REFERENCE.glob("*.md")):
             for head, *rows in tables(page.read_text()):

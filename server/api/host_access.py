@@ -20,7 +20,7 @@ from ..lib.http.client import is_public
 from ..lib.http.parser import is_loopback
 from ..lib.json_schema.field_types import Kind, object_of
 from ..lib.strict_json import pointer
-from ..settings.schema import MODULES, PROVIDER
+from ..settings.schema import PROVIDER
 from ..settings.secret_values import HOLDERS, secrets_in, secrets_in_arguments
 from ..tools.decorators import ToolError
 
@@ -144,7 +144,7 @@ def _misplaced(name: str, why: str) -> str:
 # A secret must stay with its destination: with another address beside it, the server would send its
 # key there.
 
-ENTRIES = ("providers", *RULES, "tool_modules")  # maps of entries
+ENTRIES = ("providers", *RULES)  # maps of entries
 
 
 def opening_names(kind: Kind) -> Iterator[str]:
@@ -155,9 +155,8 @@ def opening_names(kind: Kind) -> Iterator[str]:
         yield from opening_names(inner)
 
 
-_KINDS = [object_of(PROVIDER), object_of(MODULES)]
-_KINDS += (kind for rules in RULES.values() for kind in rules.kinds.values())
 # The keys that say where an entry's secrets go.
+_KINDS = [object_of(PROVIDER), *(kind for rules in RULES.values() for kind in rules.kinds.values())]
 TO = {"api", "preset", "provider", "url"}.union(*map(opening_names, _KINDS)) - {*HOLDERS}
 
 

@@ -108,18 +108,6 @@ OF_EXTENSIONS = {  # of a provider's entry
 }
 PROVIDER = _ENTRY | OF_EXTENSIONS
 
-# Modules of the owner's own packages, whose functions are tools (tools/python_packages.py).
-MODULES = {
-    "modules": COMMANDS,
-    "functions": opening("command", _list(either(TEXT, OPEN))),
-    "interpreter": COMMAND,
-    "paths": PATHS,
-    "read": PATHS,
-    "env": COMMANDS,  # names of variables
-    "secrets": _map(TEXT),
-    "stateful": FLAG,
-}
-
 RATE = text_like("|[1-9][0-9]{0,8}/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
 # As browsers send it (RFC 6454 section 7): no slash after the port.
 ORIGIN = text_like(
@@ -172,7 +160,6 @@ SHAPES: dict[str, Kind] = DECLARED | {
             {"ceiling": one_of("deny", "ask", "auto"), "allow": ADDRESSES, "requirements": COMMANDS}
         )
     ),
-    "server.tool_modules": _map(_closed(MODULES)),
     "server.folders": _map(_closed(FOLDER)),
     "server.folder_roots": PATHS,
     "server.workspace.idle_s": POSITIVE,

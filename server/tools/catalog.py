@@ -1,4 +1,4 @@
-"""The catalog of tools: built-in, from the owner's files and packages, and tool sources.
+"""The catalog of tools: built-in, from the owner's files, and tool sources.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
 (tool_files.py) and packages are described by child processes (user_tools.py, package_tools.py), so
@@ -12,7 +12,7 @@ import asyncio
 import copy
 import functools
 import os
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from ..lib.json_schema.compile import member
 from ..lib.json_schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..lib.runtime.event_loop import cancel_all
 from ..lib.sandbox.environments import Environment
-from ..lib.sandbox.package import Package
 from ..session.client_tools import NAME
 from ..session.json_patch import parse_pointer
 from ..telemetry import log
@@ -32,24 +31,20 @@ from .agent_save import AgentSaveTool, agent_save
 from .base import Tool
 from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
-from .function_tools import ChildTool, builtin_tool, owner_tool
+from .function_tools import ChildTool, builtin_tool
 from .program_tools import BaseTool, Objects, SourceFile, as_object, is_source, load_source, record
-from .python_packages import package_of
-from .runner import OWN_LIMITS, Job, ToolRunner
+from .runner import ToolRunner
 from .session_tools import session_tools
 from .tool_files import (
     RESTART,
     NoSandboxError,
     ToolFiles,
     is_of_file,
-    result_of_own_call,
     source_problem,
     with_environment,
 )
 from .tool_source import ToolSource
 
-FILES = "tools/"  # the task that looks at files; no name of a package
-EMPTY = "it has no @tool"  # beginning of the error that package_tools.py raises
 MAX_PROBLEMS = 500  # another server could cause an unlimited number
 
 logger = log.get("tools")
@@ -91,8 +86,7 @@ class Catalog:
         self.sources: list[ToolSource] = []
         self._of_sources: set[str] = set()  # names of their tools
         self._parts: dict[tuple[ToolSource, str], Sequence[Tool]] = {}
-        self.packages: dict[str, Package] = {}
-        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
         self._files = ToolFiles(runner)
         self._given: dict[str, tuple[Environment, str]] = {}  # of built-in tools; and its folder
         self._source_files: list[SourceFile] = []
@@ -309,84 +303,25 @@ class Catalog:
         """Add the tools of `sources`, now and whenever they change."""
         for source in self.sources:
             await source.load(functools.partial(self._replace_part, source))
-            self.problems += source.problems
 
     def stand_in(self, name: str) -> Tool | None:
         """Return a source's tool for a call that was made at another server, None if it is none."""
         return next(filter(None, (source.stand_in(name) for source in self.sources)), None)
 
     def refresh(self) -> None:
-        """Begin to refresh the sources, files and packages that are due, without waiting."""
+        """Begin to refresh the sources and files that are due, without waiting."""
         for source in self._source_files:
             if source.is_due(asyncio.get_running_loop().time()):
                 source.running = asyncio.create_task(self._ask_again(source))
         for each in self.sources:
             each.refresh()
-        if self._files.may_have_changed():
-            self._begin_look(FILES, self._refresh_files)
-        for name, package in self.packages.items():
-            if package.may_have_changed():
-                self._begin_look(name, functools.partial(self._refresh, package))
-
-    def _begin_look(self, name: str, look: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if name not in self._looking:
-            self._looking[name] = asyncio.create_task(look())
-            self._looking[name].add_done_callback(lambda _: self._looking.pop(name))
-
-    async def wait_until_loaded(self) -> None:
-        """Wait until the files and packages that `refresh` found changed are loaded."""
-        await asyncio.gather(*self._looking.values())
+        if (not self._looking or self._looking.done()) and self._files.may_have_changed():
+            self._looking = asyncio.create_task(self._refresh_files())
 
     async def close(self) -> None:
-        """Cancel pending refreshes of sources and packages."""
-        running = [source.running for source in self._source_files if source.running is not None]
-        await cancel_all([*self._looking.values(), *running])
-
-    async def add_package(self, name: str, about: dict[str, Any], home: Path) -> None:
-        """Add the tools of an entry of `server.tool_modules`; errors go to `problems`."""
-        place = f"server.tool_modules.{name}"
-        if name in self.packages:
-            self._problem(f"{place}: there is an entry of this name already")
-            return
-        try:
-            package, remarks = await asyncio.to_thread(package_of, name, about, home, os.environ)
-        except ValueError as error:
-            self._problem(f"{place}: {error}")
-            return
-        for remark in remarks:
-            self._problem(f"{place}: {remark}")
-        if why := await self._runner.admit(package):
-            self._problem(f"{place}: {why}")
-            return
-        self.packages[name] = package
-        self._replace(package, *await survey(package, self._runner))
-
-    async def _refresh(self, package: Package) -> None:
-        if await asyncio.to_thread(package.has_changed):
-            package.version += 1
-            self._replace(package, *await survey(package, self._runner))
-
-    def _replace(
-        self, package: Package, described: list[dict[str, Any]], problems: list[str]
-    ) -> None:
-        """Replace all tools of a package, and the problems reported for it."""
-        self.problems[:] = [each for each in self.problems if each not in package.problems]
-        entries = {
-            name: entry
-            for name, entry in self.entries.items()
-            if not (isinstance(entry.tool, ChildTool) and entry.tool.package is package)
-        }
-        for about in described:
-            try:
-                where = ("import", about["target"], about["name"])
-                tool = owner_tool(package.name, where, about, self._runner, package)
-                self._add_to(entries, tool, Schemas())
-            except (ToolError, SchemaError) as error:
-                problems = [*problems, f"{about['name']}: {error}"]
-        self._publish(entries)
-        package.problems = [f"server.tool_modules.{package.name}: {each}" for each in problems]
-        for each in package.problems:
-            self._problem(each)
+        """Cancel pending refreshes of files."""
+        running = [self._looking, *(source.running for source in self._source_files)]
+        await cancel_all([task for task in running if task is not None])
 
     def _replace_part(self, source: ToolSource, part: str, tools: Sequence[Tool]) -> None:
         """Replace all tools of a part of a source, keeping the order of the parts.
@@ -394,6 +329,8 @@ class Catalog:
         Providers cache a prompt up to its first difference.
         """
         self._parts[source, part] = tools
+        begins = f"{source.place}.{part}: "
+        self.problems[:] = [each for each in self.problems if not each.startswith(begins)]
         schemas, before = Schemas(source.max_cost), self.entries
         entries = {name: e for name, e in before.items() if name not in self._of_sources}
         names: set[str] = set()
@@ -437,51 +374,3 @@ def tool_validator(tool: Tool, schemas: Schemas) -> tuple[Validator, list[Mismat
                 raise  # it is behind a reference, where no pointer leads
             del place[last]
         return schemas.validator(schema), error.errors
-
-
-async def survey(package: Package, runner: ToolRunner) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return (descriptions of a package's tools, problems), and watch its files for changes.
-
-    All modules and functions are surveyed in one child; if that fails, each in a child of its own.
-    """
-    wanted = {"modules": [*package.modules], "functions": [*package.functions]}
-    found: list[dict[str, Any]] = []
-    problems: list[str] = []
-    files: list[Any] = []
-
-    async def ask(kind: str, args: dict[str, Any]) -> Any:
-        """Run one survey call in a child. Raises ToolError."""
-        job = Job(("survey", kind, ""), args, None, OWN_LIMITS, package=package)
-        return await result_of_own_call(job, runner)
-
-    async def add(args: dict[str, Any]) -> None:
-        """Add the tools and files of these modules and functions. Raises ToolError."""
-        said = await ask("tools", args)
-        found.extend(said["tools"])
-        files.extend(said["files"])
-
-    try:
-        await add(wanted)
-    except ToolError as error:
-        alone: list[tuple[str, dict[str, Any]]] = []
-        for each in package.modules:
-            try:
-                names = await ask("targets", {"modules": [each]}) if each[-2:] == ".*" else [each]
-            except ToolError as broken:
-                problems.append(f"{each}: {broken}")
-                continue
-            alone += [(name, {"modules": [name], "functions": []}) for name in names]
-        for one in package.functions:
-            alone.append((one["function"], {"modules": [], "functions": [one]}))
-        if len(alone) == 1 and not problems:
-            problems.append(f"{alone[0][0]}: {error}")
-            alone = []
-        for name, args in alone:
-            try:
-                await add(args)
-            except ToolError as broken:
-                if args["modules"] and name not in package.modules and EMPTY in str(broken):
-                    continue  # modules of `package.*` need not have tools
-                problems.append(f"{name}: {broken}")
-    package.watch([*files, *package.candidates(), *package.files])
-    return found, problems

@@ -7,12 +7,12 @@ and run in the server.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..json_types import Session
+from ..json_types import Json, Session
 from ..lib.sandbox.host_programs import protected_part
 from ..lib.sandbox.network_policy import NetworkPolicy
 from ..lib.sandbox.package import Package
@@ -43,8 +43,8 @@ class InlineTool(Tool):
 class ChildTool(Tool):
     """A function that runs in a child process.
 
-    where: ("module", name, function), ("file", path, function) or ("import", target, name), the
-    last for functions of a `package` (python_packages.py).
+    where: ("module", name, function), ("file", path, function), or the name of a module whose
+    `perform` is given the request (child_calls.py), with two texts that it knows.
     work: what a permission mode must allow for a call to run unasked; "" for none (permission.py).
     """
 
@@ -168,6 +168,21 @@ def owner_tool(
         runner=runner,
         package=package,
     )
+
+
+def owner_tools(
+    origin: str, kind: str, described: Iterable[Json], runner: ToolRunner, package: Package | None
+) -> Iterator[Tool | str]:
+    """Yield the tools of an owner's functions, or for each the reason why there is none.
+
+    `kind`: the first part of `ChildTool.where`; each function says the second, its `target`.
+    """
+    for about in described:
+        where = (kind, about["target"], about["name"])
+        try:
+            yield owner_tool(origin, where, about, runner, package)
+        except ToolError as error:
+            yield f"{about['name']}: {error}"
 
 
 def last_process(session: Session, of: str) -> dict[str, Any] | None:

@@ -28,7 +28,7 @@ from ..settings.script_metadata import (
 )
 from .base import Tool
 from .decorators import ToolError
-from .function_tools import ChildTool, owner_tool
+from .function_tools import ChildTool, owner_tools
 from .runner import OWN_LIMITS, Job, ToolRunner
 
 PACKAGES = "\n\nPackages for Python that are installed: "  # in a description
@@ -127,18 +127,12 @@ class ToolFiles:
     ) -> list[Tool | str]:
         job = Job(("describe", str(path), ""), {}, None, OWN_LIMITS, package=package)
         try:
-            described = list(await result_of_own_call(job, self._runner))
+            result = await result_of_own_call(job, self._runner)
         except ToolError as error:
             hint = "; its block `# /// script` has no end, `# ///`, and is ignored"
             return [f"{error}{hint if is_open else ''}"]
-        tools: list[Tool | str] = []
-        for about in described:
-            try:
-                where = ("file", str(path), about["name"])
-                tools.append(owner_tool(path.name, where, about, self._runner, package))
-            except ToolError as error:
-                tools.append(f"{about['name']}: {error}")
-        return tools
+        described = ({**about, "target": str(path)} for about in result)
+        return [*owner_tools(path.name, "file", described, self._runner, package)]
 
     def note(self, path: Path) -> None:
         """Remember a file as it is now, without reading it."""

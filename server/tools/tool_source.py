@@ -6,12 +6,14 @@ they change. It may also offer skills to models and prompts to people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from ..errors import Problem
 from ..json_types import Json
 from ..lib.json_schema.validate import MAX_SCHEMAS_COST
+from ..telemetry import log
 from .base import Tool
 from .remote_skills import RemoteSkills
 
@@ -22,6 +24,7 @@ class ToolSource:
     """Where tools come from; this class offers nothing."""
 
     skills: RemoteSkills[Any] | None = None
+    place: str  # of the entries in the configuration that are its parts
     max_cost = MAX_SCHEMAS_COST  # of the schemas of one part, in units of about 1 µs
     names: Collection[str] = ()  # of tools that agents may name also while they are not there
 
@@ -33,7 +36,17 @@ class ToolSource:
     @property
     def problems(self) -> list[str]:
         """Return what the owner has to fix, one line each."""
-        return []
+        return [line for lines in self._reported.values() for line in lines]
+
+    @cached_property
+    def _reported(self) -> dict[str, list[str]]:
+        """Return the problems by part."""
+        return {}
+
+    def report(self, part: str, problem: str) -> None:
+        """Tell the owner what is wrong with a part."""
+        self._reported.setdefault(part, []).append(f"{self.place}.{part}: {problem}")
+        log.get("tools").warning("not loaded: %s", self._reported[part][-1])
 
     @property
     def busy(self) -> bool:
@@ -53,9 +66,16 @@ class ToolSource:
         """
         return None
 
+    def usable(self, part: str, found: Iterable[Tool | str]) -> list[Tool]:
+        """Return the tools among them; the others are reasons why there is none, and are told."""
+        tools: list[Tool] = []
+        for each in found:
+            self.report(part, each) if isinstance(each, str) else tools.append(each)
+        return tools
+
     def place_of(self, part: str, tool: Tool) -> str:
         """Return where the owner finds a tool that cannot be used."""
-        return f"{part}: {tool.name}"
+        return f"{self.place}.{part}: {tool.name}"
 
     async def prompts(self) -> list[Json]:
         """Return {name, prompts: [{name, arguments, …}], problem?} of each part that has some."""

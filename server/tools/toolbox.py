@@ -134,23 +134,21 @@ class Toolbox:
         self._most: dict[str, float] = server["limits"]["tool"]
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven the tier
-        self._runner = ToolRunner(
+        self.runner = ToolRunner(
             config.home,
             most=server["limits"]["stateful_processes"],
             idle_s=server["limits"]["stateful_idle_s"],
             files=files,
             accounts=accounts,
         )
-        self.workspaces = self._runner.files
+        self.workspaces = self.runner.files
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
-        self.permissions = PermissionModes(server["permission_modes"], self._runner)
-        self._modules: Json = server["tool_modules"]
+        self.permissions = PermissionModes(server["permission_modes"], self.runner)
         self.host = ""  # operating system for tools that run here; empty if none can run
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = AgentFolders(config.agents_folder, owners)
-        self._catalog = Catalog(self._runner, agents, client, allowed)
+        self._catalog = Catalog(self.runner, agents, client, allowed)
         self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
-        self.problems = self._catalog.problems  # load errors, for the owner
 
     @property
     def _tools(self) -> Mapping[str, Entry]:
@@ -161,43 +159,46 @@ class Toolbox:
 
         Below the configured `require`, tools that run on this machine are withheld from then on.
         """
-        await self._runner.open(self._sandbox, most, proof)
-        tier = self._runner.sandbox["tier"]
+        await self.runner.open(self._sandbox, most, proof)
+        tier = self.runner.sandbox["tier"]
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
-        self.host = "" if self._withheld else self._runner.host
+        self.host = "" if self._withheld else self.runner.host
         self.workspaces.withheld = self._tier_problem() if self._withheld else ""
         self._offers = []
 
     @property
+    def problems(self) -> list[str]:
+        """Return what the owner has to fix, one line each."""
+        return [*self._catalog.problems, *(line for each in self.sources for line in each.problems)]
+
+    @property
     def proof(self) -> Json:
         """Return the sandbox that was proven, for another toolbox of this process."""
-        return self._runner.sandbox
+        return self.runner.sandbox
 
     def release_workers(self) -> None:
         """End the processes that wait for a call, until one is needed or a tool is offered."""
-        self._runner.release_workers()
+        self.runner.release_workers()
 
     async def close(self) -> None:
         """End every process that waits for a call."""
         await self._catalog.close()
         self.workspaces.close()
-        self._runner.close()
+        self.runner.close()
         for source in self._catalog.sources:
             await source.close()
 
     async def load_owner_tools(self) -> None:
-        """Add the owner's tools: files, packages, sources.
+        """Add the owner's tools: files, sources.
 
         Load errors are added to `problems`.
         """
         await self._catalog.add_files(self._home / "tools", sandboxed=not self._withheld)
         if not self._withheld:
             await self._catalog.add_environments(self._ceilings)
-            for name, about in self._modules.items():
-                await self.register(name, about)
         await self._catalog.load_sources()
         for text in agent_definition.unmatched_names(self._ceilings, self.nameable(), exact=True):
-            self.problems.append(f"server.tools: {text}")
+            self._catalog.problems.append(f"server.tools: {text}")
 
     def add(self, things: Iterable[Any]) -> None:
         """Add tools of the embedding program or an extension: objects, functions or Tools.
@@ -212,7 +213,7 @@ class Toolbox:
 
     def add_mounts(self, find: FindMounts) -> None:
         """Add what calls of sessions find beside their folders."""
-        self._runner.more_mounts.append(find)
+        self.runner.more_mounts.append(find)
 
     @property
     def sources(self) -> Sequence[ToolSource]:
@@ -227,19 +228,6 @@ class Toolbox:
     async def load(self, path: Path) -> list[Tool | str]:
         """Add the tools of one file. Return each tool, or the reason why it is refused."""
         return await self._catalog.add_file(path)
-
-    async def register(self, name: str, about: Json) -> None:
-        """Add tools of importable modules.
-
-        `about`: an entry of `server.tool_modules`, such as `registration` in
-        python_packages.py makes of classes and functions. Load errors are added to
-        `problems`.
-        """
-        await self._catalog.add_package(name, about, self._home)
-
-    async def wait_until_loaded(self) -> None:
-        """Wait until changed files of packages have been read again."""
-        await self._catalog.wait_until_loaded()
 
     def admit(self, session: Session) -> None:
         """Check a session before a run.
@@ -287,7 +275,7 @@ class Toolbox:
         judge = judge or self.judge(session)
         hidden, page = self._hidden_tools(session, judge), judge.page
         offer = self._server_offer(judge, hidden | (page.keys() & self._tools.keys()))
-        self._runner.prepare(offer.packages)
+        self.runner.prepare(offer.packages)
         failing = judge.failures.withheld_tools()
         page_tools = self._declarations_of(page.values(), judge, failing)
         return [*offer.declarations, *page_tools] if page_tools else offer.declarations
@@ -406,7 +394,7 @@ class Toolbox:
         a higher tier.
         """
         withheld = [e.tool.name for e in self._tools.values() if self._lacks_proof(e.tool)]
-        return {**self._runner.sandbox, "require": self._sandbox["require"], "withheld": withheld}
+        return {**self.runner.sandbox, "require": self._sandbox["require"], "withheld": withheld}
 
     def policy(self, tool: Tool, session: Session | None, grants: Grants | None = None) -> str:
         """Return "deny", "ask" or "run" for the next call, as far as known without arguments."""
@@ -425,8 +413,8 @@ class Toolbox:
         """
         if reason := self._tier_problem() if self._lacks_proof(tool) else tool.missing:
             return f"sandbox_unavailable: {reason}"
-        network = "proxy" if self._runner.addable else "off"
-        network = max(network, self._runner.reach.network, key=NETWORKS.index)
+        network = "proxy" if self.runner.addable else "off"
+        network = max(network, self.runner.reach.network, key=NETWORKS.index)
         if excess := unmet_requirements(tool.required_resources, self._most, network):
             return f"policy_exceeded: {tool.name} needs {excess}"
         return ""
@@ -434,7 +422,7 @@ class Toolbox:
     def _tier_problem(self) -> str:
         return (
             f"this server requires tier {self._sandbox['require']} for tools that run on it, and"
-            f" tier {self._runner.sandbox['tier']} was proven"
+            f" tier {self.runner.sandbox['tier']} was proven"
         )
 
     def _lacks_proof(self, tool: Tool) -> bool:

@@ -205,7 +205,7 @@ class Whole(unittest.IsolatedAsyncioTestCase):
     async def test_nothing_else(self) -> None:
         (self.home / "config.json").write_text("canary")
         await self.shell("other", "echo canary > secret")
-        other = self.app.toolbox._runner.folder("other")
+        other = self.app.toolbox.runner.folder("other")
         await self.shell(
             "s",
             f"ln -s /etc/passwd link; ln -s . here; ln -s {other}/secret theirs; mkfifo pipe;"
@@ -226,7 +226,7 @@ class Whole(unittest.IsolatedAsyncioTestCase):
     async def test_a_session_without_a_folder_gets_none(self) -> None:
         answer = await self.post("never seen", "f")
         self.assertEqual(answer.status, 404)
-        self.assertFalse(self.app.toolbox._runner.folder("never seen").exists())
+        self.assertFalse(self.app.toolbox.runner.folder("never seen").exists())
 
     async def test_who_may_not(self) -> None:
         await self.shell("s", "echo canary > f")

@@ -32,8 +32,6 @@ TESTED = {
     30: "a goal, before the plan",
     38: "the client manages the configuration",
     39: "the client keeps prompts",
-    72: "methods of an application as tools",
-    74: "by class, by package, mixed",
     83: "model adapters",
     84: "registries of tools",
     90: "archiving, deleting and counting sessions",

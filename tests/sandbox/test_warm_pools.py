@@ -229,7 +229,7 @@ class Offered(unittest.IsolatedAsyncioTestCase):
         toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(folder)))
         self.addAsyncCleanup(toolbox.close)
         await toolbox.open()
-        if toolbox._runner.pool is None:
+        if toolbox.runner.pool is None:
             self.skipTest("no sandbox here")
         toolbox.release_workers()
         return toolbox
@@ -242,7 +242,7 @@ class Offered(unittest.IsolatedAsyncioTestCase):
             inside = [name for name, entry in entries.items() if entry.tool.sandboxed]
             for denied, starts in (((), True), (inside[1:], True), (inside, False)):
                 toolbox = await self.toolbox(folder, denied)
-                pool = toolbox._runner.pool
+                pool = toolbox.runner.pool
                 assert pool is not None
                 for told in ("made", "cached"):
                     with self.subTest(denied=denied, told=told):

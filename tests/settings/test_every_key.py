@@ -184,7 +184,7 @@ class EveryKey(unittest.IsolatedAsyncioTestCase):
         for at, name, kind, _ in LEAVES:
             if (value := next((e for e in WRONG if not fits(at, kind, e)), ANY)) is not ANY:
                 wrong[name] = document(at, value)
-        self.assertGreater(len(wrong), 260)
+        self.assertGreater(len(wrong), 240)
         while wrong:
             with self.assertRaises(ConfigError, msg=str(list(wrong))) as caught:
                 config.load(self.home, None, {}, {}, given=reduce(both, wrong.values(), BASE))

@@ -57,6 +57,7 @@ SHARED = (  # the suite plays a share of them (turns.py)
     "tests.extensions.openai.interop.test_frameworks",
     "tests.extensions.openai.interop.test_repeats",
     "tests.extensions.pack.interop.test_pyz",
+    "tests.extensions.packages.test_mission",
     "tests.extensions.rest.test_mission",
     "tests.extensions.test_folders",
     "tests.interop.test_first_start",

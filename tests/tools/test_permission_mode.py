@@ -88,7 +88,7 @@ class Modes(unittest.IsolatedAsyncioTestCase):
         flags |= {f"server.{key}": value for key, value in server.items()}
         config = load(self.home / "home", None, {}, flags)
         found = Toolbox(config, Client(), files=Workspaces.of(config))
-        found._runner.sandbox = make_proof(tier, network, {})
+        found.runner.sandbox = make_proof(tier, network, {})
         return found
 
     def session(self, mode: str, place: str = "own", **more: Any) -> Any:
@@ -108,7 +108,7 @@ class Modes(unittest.IsolatedAsyncioTestCase):
             for mode, place in itertools.product(ASK, places):
                 confined = tier in ("A", "B") and place in COPIES
                 # Below tier B make_proof says that calls have the machine's network.
-                off = toolbox._runner.sandbox["network"] == "off"
+                off = toolbox.runner.sandbox["network"] == "off"
                 runs = {"edit"} if mode == "edits_run" and confined else set()
                 runs = {"edit", "program"} if mode == "copy_runs" and confined and off else runs
                 session = self.session(mode, place)

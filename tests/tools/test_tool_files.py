@@ -129,7 +129,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     async def refresh(self, toolbox: Toolbox) -> None:
         toolbox.look_again()
-        await toolbox.wait_until_loaded()
+        if (task := toolbox._catalog._looking) is not None:
+            await task
 
     def offered(self, toolbox: Toolbox) -> set[str]:
         return {each["function"]["name"] for each in toolbox.declarations(self.session)}

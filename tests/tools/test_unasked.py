@@ -114,7 +114,7 @@ class Unasked(unittest.IsolatedAsyncioTestCase):
     async def test_a_permission_mode_sends_nothing(self) -> None:
         """Of all tools only those that work in the sandbox, which has no network, begin to run."""
         toolbox = self.app.toolbox
-        toolbox._runner.sandbox = make_proof("A", "off", {})
+        toolbox.runner.sandbox = make_proof("A", "off", {})
         tools = [each.tool for each in (*toolbox._tools.values(), *toolbox._only_named().values())]
         session: Any = {"config": {"yaa": {}}, "grants": []}
         expected = {"edits_run": {"write_file", "edit_file"}}

@@ -86,6 +86,8 @@ class McpLibrary(ToolSource):
     `ceilings`: server.tools, the policy of this server for each tool.
     """
 
+    place = "mcpServers"
+
     def __init__(self, servers: McpServers, ceilings: Mapping[str, Json] = NONE) -> None:
         self.servers, self._ceilings = servers, ceilings
         self.skills: McpSkills = McpSkills(self._ask)
@@ -125,7 +127,7 @@ class McpLibrary(ToolSource):
     def place_of(self, part: str, tool: Tool) -> str:
         """Return the server and its own name of the tool."""
         listed_name = tool.listed_name if isinstance(tool, McpTool) else tool.name
-        return f"mcpServers.{part}: {listed_name}"
+        return f"{self.place}.{part}: {listed_name}"
 
     async def _tools_of(self, server: McpServer) -> list[McpTool]:
         """Return the tool for the resources of a server, if it has any."""

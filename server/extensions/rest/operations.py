@@ -134,12 +134,12 @@ def operations(
         described = tools_in(document, about.get("operations", []), cookies, api)
     for each in (*about.get("tools", ()), *described):
         if isinstance(each, str):
-            yield f"server.rest.{api}: {each}"
+            yield each
             continue
         try:
             yield operation(client, api, about, each)
         except ToolError as error:
-            yield f"server.rest.{api}: {each.get('name', 'a tool without a name')}: {error}"
+            yield f"{each.get('name', 'a tool without a name')}: {error}"
 
 
 def operation(client: Client, api: str, about: Json, each: Json) -> HttpTool:

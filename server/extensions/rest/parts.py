@@ -8,35 +8,25 @@ from pathlib import Path
 from ...json_types import Json
 from ...lib.http.client import Client
 from ...lib.strict_json import JSONError, loads
-from ...telemetry import log
-from ...tools.base import Tool
 from ...tools.tool_source import Replace, ToolSource
 from ..parts import Parts
 from .forwarding import header_names
 from .operations import operations
 
-logger = log.get("rest")
-
 
 class RestSource(ToolSource):
     """The APIs of `server.rest`, each of them a part."""
 
-    max_cost = 2_000_000
+    place, max_cost = "server.rest", 2_000_000
 
     def __init__(self, apis: Mapping[str, Json], client: Client, home: Path) -> None:
         """`home`: the folder of the documents."""
         self._apis, self._client, self._home = apis, client, home
-        self._problems: list[str] = []
 
     @property
     def parts(self) -> Sequence[str]:
         """Return the names of the APIs."""
         return [*self._apis]
-
-    @property
-    def problems(self) -> list[str]:
-        """Return what is wrong with entries and documents."""
-        return self._problems
 
     async def load(self, replace: Replace) -> None:
         """Add the operations that are written out, and those of documents in the home folder."""
@@ -47,19 +37,8 @@ class RestSource(ToolSource):
             except (OSError, JSONError) as error:
                 yaml = isinstance(error, JSONError) and file.endswith((".yaml", ".yml"))
                 why = "YAML is not read; convert it to JSON" if yaml else error
-                self._report(f"server.rest.{api}.openapi: {why}")
-            usable: list[Tool] = []
-            for each in operations(self._client, api, about, document):
-                self._report(each) if isinstance(each, str) else usable.append(each)
-            replace(api, usable)
-
-    def _report(self, problem: str) -> None:
-        self._problems.append(problem)
-        logger.warning("not loaded: %s", problem)
-
-    def place_of(self, part: str, tool: Tool) -> str:
-        """Return where the owner finds an operation that cannot be used."""
-        return f"server.rest.{part}: {tool.name}"
+                self.report(f"{api}.openapi", str(why))
+            replace(api, self.usable(api, operations(self._client, api, about, document)))
 
 
 class RestParts(Parts):

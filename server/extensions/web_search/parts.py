@@ -15,7 +15,7 @@ from .search_tool import WebSearchTool, web_search
 class SearchSource(ToolSource):
     """The source of the one tool."""
 
-    names = (web_search.__name__,)
+    place, names = "server.search", (web_search.__name__,)
 
     def __init__(self, host: Host) -> None:
         self._host, self.choice = host, SearchChoice()

@@ -219,7 +219,8 @@ def call_function(request: dict[str, Any], context: Context) -> Any:
     """
     kind, place, name = request["where"]
     if request["environment"]:
-        importlib.import_module(request["calls"]).enter_environment(request)
+        calls = importlib.import_module(request["calls"])
+        calls.enter_environment(request["environment"], tuple(request["paths"]))
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
     return importlib.import_module(request["calls"]).call(request, context)

@@ -43,7 +43,6 @@ class Package:
     pool: WorkerPool | None = None
     version: int = 0
     files: dict[str, Stamp] = field(default_factory=dict)  # those that are watched
-    problems: list[str] = field(default_factory=list)  # found by the last survey
 
     def watch(self, files: Iterable[Any]) -> None:
         """Store the stamps of those files that lie in `paths` or `roots`."""

@@ -54,7 +54,7 @@ class Job:
 
     where   ("module", its name, a function of it), or what `calls` knows
     calls   the name of a module: `call(request, context)` for what is no module's function,
-            `enter_environment(request)` before any call in an environment, `attachment` and
+            `enter_environment(folder, paths)` before any call in an environment, `attachment` and
             `shown_file` for files that a tool hands out
     reach   the network of the call
     It runs in the real folder named `folder`, or with "" in that of the session `session_id` of

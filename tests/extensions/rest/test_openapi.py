@@ -151,7 +151,7 @@ class Bodies(unittest.TestCase):
         item = {"operationId": "op", "requestBody": {"content": {"multipart/form-data": {}}}}
         document = {"openapi": "3.0.0", "paths": {"/a": {"post": item}}}
         problem, op = operations(CLIENT, "x", {"base_url": BASE}, document)
-        told = "server.rest.x: op: calls go without its body, which is multipart/form-data"
+        told = "op: calls go without its body, which is multipart/form-data"
         self.assertEqual(problem, told)
         assert isinstance(op, HttpTool), op
         self.assertEqual(op.parameters["properties"], {})
@@ -219,7 +219,7 @@ class Bodies(unittest.TestCase):
         assert isinstance(both, HttpTool), both
         self.assertEqual(request(both, {"body": {"a": 1}})[2], b'{"a":1}')
         needed = self.made({"multipart/form-data": {}}, required=True)
-        self.assertEqual(needed, "server.rest.x: op: its body is neither JSON nor a form")
+        self.assertEqual(needed, "op: its body is neither JSON nor a form")
 
 
 def only(path: str, item: Any, api: str = "x", **more: Any) -> HttpTool | str:
@@ -428,10 +428,7 @@ class Documents(unittest.TestCase):
         )
         self.assertEqual(
             self.problems,
-            [
-                "server.rest.x: uploadFile: calls go without its body,"
-                " which is application/octet-stream"
-            ],
+            ["uploadFile: calls go without its body, which is application/octet-stream"],
         )
         self.assertEqual([*found["deletePet"].parameters["properties"]], ["petId"])
         pet = {"name": "Rex", "photoUrls": [], "category": {"id": 1}}

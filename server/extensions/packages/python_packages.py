@@ -2,7 +2,7 @@
 
 They are the owner's own (`server.tool_modules`), or an environment (sandbox/environments.py).
 
-catalog.py lists their tools, runner.py runs calls in `pool`. The server imports none of
+parts.py lists their tools, runner.py runs calls in `pool`. The server imports none of
 their code: a sandboxed child of the configured interpreter does, with these folders to read and
 these variables, and reports what it found as JSON.
 """
@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..lib.runtime import programs
-from ..lib.runtime.start_folder import NEUTRAL
-from ..lib.sandbox.package import Package
-from ..lib.sandbox.policy import SCRATCH, WORKSPACE, outermost_folders
-from ..telemetry import redact
+from ...lib.runtime import programs
+from ...lib.runtime.start_folder import NEUTRAL
+from ...lib.sandbox.package import Package
+from ...lib.sandbox.policy import SCRATCH, WORKSPACE, outermost_folders
+from ...telemetry import redact
 
 OLDEST = (3, 11)
 FACTS = (
@@ -33,8 +33,8 @@ MOST_FOLDERS = 100
 
 def package_of(
     name: str, about: Mapping[str, Any], home: Path, env: Mapping[str, str]
-) -> tuple[Package, list[str]]:
-    """Return (the package of an entry of the configuration, remarks for the owner).
+) -> tuple[Package, list[tuple[str, str]]]:
+    """Return (the package of an entry of the configuration, remarks: where, what)).
 
     `env`: the server's variables. Starts the interpreter to ask for its folders, which takes
     FACTS_S seconds at most. Raises ValueError, with a message for the owner, if the entry cannot be
@@ -48,14 +48,11 @@ def package_of(
     given = {each: env[each] for each in about.get("env", ()) if each in env}
     secret = {**about.get("secrets", {})}
     hidden = [*secret.values(), *(v for k, v in given.items() if redact.is_secret(k))]
-    remarks = [
-        f"env: there is no variable {each}" for each in about.get("env", ()) if each not in env
-    ]
-    remarks += [
-        f"secrets: {each} has fewer than {redact.MIN_SECRET} characters, and is not masked"
-        for each, value in secret.items()
-        if len(value) < redact.MIN_SECRET
-    ]
+    missing = [each for each in about.get("env", ()) if each not in env]
+    remarks = [(f"{name}.env", f"there is no variable {each}") for each in missing]
+    short = f"has fewer than {redact.MIN_SECRET} characters, and is not masked"
+    weak = [each for each, value in secret.items() if len(value) < redact.MIN_SECRET]
+    remarks += [(f"{name}.secrets", f"{each} {short}") for each in weak]
     redact.register(hidden)
     found = Package(
         name,

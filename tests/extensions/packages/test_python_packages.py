@@ -9,9 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.extensions.packages.python_packages import package_of, registration
 from server.lib.sandbox.package import Package, closed_folder
 from server.lib.sandbox.policy import outermost_folders
-from server.tools.python_packages import package_of, registration
 
 
 class Case(unittest.TestCase):
@@ -36,8 +36,8 @@ class Entries(Case):
         self.assertEqual(
             remarks,
             [
-                "env: there is no variable GONE",
-                "secrets: PIN has fewer than 6 characters, and is not masked",
+                ("shop.env", "there is no variable GONE"),
+                ("shop.secrets", "PIN has fewer than 6 characters, and is not masked"),
             ],
         )
 
@@ -106,8 +106,10 @@ class Changes(Case):
 class Registration(Case):
     def test_classes_functions_and_settings(self) -> None:
         entry = registration(Case, package_of, stateful=True, paths=["/srv"])
-        root = str(Path(__file__).resolve().parents[2])
-        self.assertEqual(entry["functions"], ["server.tools.python_packages:package_of"])
+        root = str(Path(__file__).resolve().parents[3])
+        self.assertEqual(
+            entry["functions"], ["server.extensions.packages.python_packages:package_of"]
+        )
         self.assertTrue(entry["modules"][0].endswith("test_python_packages:Case"))
         self.assertEqual(entry["paths"][:2], ["/srv", root])
         self.assertEqual((entry["interpreter"], entry["stateful"]), (sys.executable, True))

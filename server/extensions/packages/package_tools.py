@@ -1,6 +1,6 @@
 """Tools of the owner's packages, in the worker: import modules, describe tools, call one.
 
-python_packages.py says what to import and from where; child_calls.py calls this module.
+python_packages.py says what to import and from where; tools/child_calls.py calls `perform`.
 Modules are found in the configured folders and in the environment of the running interpreter. Runs
 in the child only, and imports the owner's code only after the child is fully restricted.
 """
@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .decorators import MARK, SETTINGS, Context, ToolError, check_setting
-from .user_tools import (
+from ...tools.decorators import MARK, SETTINGS, Context, ToolError, check_setting
+from ...tools.user_tools import (
     ToolDeclaration,
     call_function,
     declarations,
@@ -37,41 +37,27 @@ OURS = __name__.split(".")[0]
 @functools.cache
 def enter(paths: tuple[str, ...]) -> None:
     """Put `paths`, then the environment's own packages, on the module search path."""
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     site.main()  # workers start without it, as most calls do not need it
     others = [path for path in sys.path if path not in (root, *paths)]
     sys.path[:] = [*paths, *others]
     offer_names()
 
 
-@functools.cache
-def enter_environment(folder: str, paths: tuple[str, ...]) -> None:
-    """Make this process one of an environment (sandbox/environments.py), as its `python` would be.
-
-    Its packages come behind the standard library, so that an old copy of a module in that cannot
-    take its place. Its programs come first. `paths`: the folders of its packages.
-    """
-    root = str(Path(__file__).resolve().parents[2])
-    sys.path[:] = [path for path in sys.path if path != root]
-    for path in paths:
-        site.addsitedir(path)
-    sys.prefix = sys.exec_prefix = folder
-    sys.executable = f"{folder}/bin/python"
-    others = os.environ.get("PATH", os.defpath)
-    os.environ.update({"VIRTUAL_ENV": folder, "PATH": f"{folder}/bin{os.pathsep}{others}"})
-
-
-def call(target: str, name: str, args: dict[str, Any], context: Context) -> Any:
-    """Return the result of a tool as JSON.
+def perform(request: dict[str, Any], context: Context) -> Any:
+    """Return what a call brings: the result of a tool as JSON, or what `tools` or `targets` finds.
 
     Raises ToolError if the tool no longer exists, else what the tool raises.
     """
-    single = ":" in target and not isinstance(
-        _resolve_name(target), type
-    )  # `name` may be its entry's
+    _, target, name = request["where"]
+    enter(tuple(request["paths"] or ()))
+    if not name:
+        return (tools if target == "tools" else targets)(**request["args"])
+    # `name` may be that of its entry.
+    single = ":" in target and not isinstance(_resolve_name(target), type)
     for each in _tools_of(target):
         if single or each.name == name:
-            return call_function(each.function, args, context)
+            return call_function(each.function, request["args"], context)
     raise ToolError(f"{target} no longer has a tool {name}")
 
 

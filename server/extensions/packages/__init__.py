@@ -1,0 +1,1 @@
+"""Tools of the owner's own packages (docs/reference/extension-packages.md)."""

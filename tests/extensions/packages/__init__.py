@@ -1,0 +1,1 @@
+"""Modules of the owner's own packages as tools."""
