@@ -312,6 +312,7 @@ interface Modules {
     put(target: object, key: string, value: Json): void
     own(value: Json): Json
     isObject(value: any): value is Record<string, any>
+    parseJson(text: any, otherwise?: any): any
   }
   'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session, since?: number): string; entriesOf(session: Session, messages: Message[]): Record<string, Entry> }
   'core/client-tools': {

@@ -1,6 +1,6 @@
 // Neighbouring tool calls as one group: which calls belong together, and what they did in numbers. Pure.
 
-yaa.define('core/call-groups', [], () => {
+yaa.define('core/call-groups', ['core/patch'], ({ parseJson }) => {
   /** Fewer calls are shown one by one. */
   const FEWEST = 3
   /** What the calls of a tool are counted as; any other tool is counted as a call. @type {Record<string, string>} */
@@ -91,14 +91,8 @@ yaa.define('core/call-groups', [], () => {
 
   /** @param {CallItem} one @returns {string} "" where the arguments name no file */
   function pathOf({ call, entry }) {
-    const args = entry?.args
-    if (typeof args?.path === 'string') return args.path
-    try {
-      const path = JSON.parse(call.function.arguments || '{}')?.path
-      return typeof path === 'string' ? path : ''
-    } catch {
-      return ''
-    }
+    const paths = [entry?.args, parseJson(call.function.arguments, null)].map((args) => args?.path)
+    return paths.find((path) => typeof path === 'string') ?? ''
   }
 
   /** An error, or a program that ended with anything but 0. @param {any} result the tool message */

@@ -1,7 +1,7 @@
 // Grant patterns: which calls a grant of the session covers that allows, as server/tools/policy.py decides it, and which
 // pattern to offer for a call. An offered pattern always matches its call. A denial covers more: every command of a line.
 
-yaa.define('core/grant-patterns', ['core/shell-commands'], (commands) => {
+yaa.define('core/grant-patterns', ['core/shell-commands', 'core/patch'], (commands, { parseJson }) => {
   const SPECIAL = /[*?[]/g
   /** What an argument is, by its name, where the tool does not say it. @type {Record<string, string>} */
   const NAMES = { command: 'shell-command', cmd: 'shell-command', path: 'workspace-path', file: 'workspace-path', folder: 'workspace-path', url: 'url' }
@@ -162,16 +162,7 @@ yaa.define('core/grant-patterns', ['core/shell-commands'], (commands) => {
    */
   function earlierCalls({ messages, calls = {} }, grant, except = '', formats = {}) {
     const all = messages.flatMap((message) => (message.open ? [] : message.tool_calls ?? []))
-    return all.filter((call) => call.id !== except && covers(grant, call.function.name, calls[call.id]?.args ?? read(call.function.arguments), formats))
-  }
-
-  /** @param {string} source */
-  function read(source) {
-    try {
-      return JSON.parse(source || '{}')
-    } catch {
-      return {}
-    }
+    return all.filter((call) => call.id !== except && covers(grant, call.function.name, calls[call.id]?.args ?? parseJson(call.function.arguments || '{}', {}), formats))
   }
 
   return { matches, allows, covers, suggest, formatsOf, earlierCalls, usual: NAMES }

@@ -2,7 +2,7 @@
 // Responses API, parts of the AI SDK (what `useChat` keeps, and what it sends), blocks of the Messages API. One table
 // says what a part is; what a session has no part for becomes its text, or `[type]`, and is counted.
 
-yaa.define('core/message-forms', ['core/ids', 'core/patch', 'core/message-pieces'], ({ id: newId }, { isObject }, { assistantMessages, callOf, arrayOf, textOf, parseJson, atIso }) => {
+yaa.define('core/message-forms', ['core/ids', 'core/patch', 'core/message-pieces'], ({ id: newId }, { isObject, parseJson }, { assistantMessages, callOf, arrayOf, textOf, atIso }) => {
   /** Roles as a session has them, and as others write them (server/session/schema.py, ROLE_ALIASES). */
   const ROLES = new Map([
     ...['system', 'user', 'assistant', 'tool', 'error'].map((role) => /** @type {const} */ ([role, role])),

@@ -11,15 +11,6 @@ yaa.define('core/message-pieces', ['core/attachments'], ({ filePart, imagePart, 
   /** @param {any} value @returns {string} */
   const textOf = (value) => (typeof value === 'string' ? value : typeof value?.value === 'string' ? value.value : '')
 
-  /** JSON in a text, or what is there. @param {any} value */
-  function parseJson(value) {
-    try {
-      return typeof value === 'string' ? JSON.parse(value) : value
-    } catch {
-      return value
-    }
-  }
-
   /** @param {unknown} seconds */
   const at = (seconds) => (typeof seconds === 'number' && Number.isFinite(seconds) ? { at: Math.round(seconds * 1000) } : {})
 
@@ -73,5 +64,5 @@ yaa.define('core/message-pieces', ['core/attachments'], ({ filePart, imagePart, 
     }))
   }
 
-  return { assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf }
+  return { assistantMessages, callOf, withFiles, arrayOf, textOf, at, atIso, isoOf }
 })

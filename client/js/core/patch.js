@@ -67,5 +67,14 @@ yaa.define('core/patch', [], () => {
   /** A copy for the session: later folds change it, and an event never changes. @param {any} value */
   const own = (value) => (isNested(value) ? structuredClone(value) : value)
 
-  return { parsePointer, pointer, patch, put, own, isObject }
+  /** What a text says in JSON, or something else: without it, the text itself. @param {any} text @param {any} [otherwise] @returns {any} */
+  function parseJson(text, otherwise = text) {
+    try {
+      return typeof text === 'string' ? JSON.parse(text) : otherwise
+    } catch {
+      return otherwise
+    }
+  }
+
+  return { parsePointer, pointer, patch, put, own, isObject, parseJson }
 })

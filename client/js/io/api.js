@@ -2,7 +2,7 @@
 // safe. A failure is `network` (no line), `busy` (with a Retry-After), `foreign` (a
 // portal or a gateway answered), `refused` (with the server's own words), `cut` (the answer broke off) or `aborted`.
 
-yaa.define('io/api', [], () => {
+yaa.define('io/api', ['core/patch'], ({ parseJson }) => {
   /** A request that has heard nothing for so long has failed. A body that goes up has more: see `limitOf`. */
   const SILENCE_MS = 30_000
   /** An approval waits so long for a word of the server before it is sent. */
@@ -231,12 +231,8 @@ yaa.define('io/api', [], () => {
 
   /** @param {string} text @returns {any} the JSON object that it is, or null */
   function objectIn(text) {
-    try {
-      const value = JSON.parse(text)
-      return typeof value === 'object' ? value : null
-    } catch {
-      return null
-    }
+    const value = parseJson(text)
+    return typeof value === 'object' ? value : null
   }
 
   /** Whatever was thrown, as an ApiError. @param {any} error @param {string} url @param {boolean} [begun] there was an answer @returns {Failure} */

@@ -2,7 +2,7 @@
 // comes with the first of them. A card reads `answer` from its interrupt and gives a new one to `actions.answer`; the
 // session keeps both.
 
-yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'core/patch', 'css/cards', 'i18n/calls'], (dom, { t }, { isObject }) => {
+yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'core/patch', 'css/cards', 'i18n/calls'], (dom, { t }, { isObject, parseJson }) => {
   const { h, icon, iconButton, fill } = dom
   /** More of a text is shown when it is asked for. */
   const [LINES, LETTERS] = [12, 1200]
@@ -273,13 +273,7 @@ yaa.define('ui/interrupt-cards', ['ui/dom', 'ui/i18n', 'core/patch', 'css/cards'
   }
 
   /** @param {any} source @returns {any} an object, or the text itself where it isn't JSON */
-  function parseArgs(source) {
-    try {
-      return JSON.parse(source || '{}')
-    } catch {
-      return source
-    }
-  }
+  const parseArgs = (source) => parseJson(source || '{}', source)
 
   return { interruptCard, argsList, longText, parseArgs, escapeControls, bodies: BODIES, declineForm, callArgs, button }
 })

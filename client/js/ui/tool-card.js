@@ -1,7 +1,7 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions', 'i18n/calls'], (dom, { t, duration }, { codeBlock }, cards, { callEdits }) => {
+yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-cards', 'ui/message-actions', 'core/patch', 'i18n/calls'], (dom, { t, duration }, { codeBlock }, cards, { callEdits }, { isObject, parseJson }) => {
   const { h, icon, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
@@ -146,22 +146,12 @@ yaa.define('ui/tool-card', ['ui/dom', 'ui/i18n', 'ui/code-block', 'ui/interrupt-
   /** One line that tells two calls of the same tool apart. @param {Call} item */
   function briefOf({ call, entry }) {
     const source = call.function.arguments ?? ''
-    const args = entry?.args ?? asObject(source)
-    if (!args) return source.slice(0, BRIEF_MAX)
+    const args = entry?.args ?? parseJson(source || '{}')
+    if (!isObject(args)) return source.slice(0, BRIEF_MAX)
     const telling = TELLING.find((key) => typeof args[key] === 'string' && args[key])
     if (telling) return args[telling].trim().split('\n')[0].slice(0, BRIEF_MAX)
     const all = Object.entries(args).map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     return all.join(', ').slice(0, BRIEF_MAX)
-  }
-
-  /** @param {string} source @returns {Record<string, any> | null} */
-  function asObject(source) {
-    try {
-      const value = JSON.parse(source || '{}')
-      return typeof value === 'object' && value && !Array.isArray(value) ? value : null
-    } catch {
-      return null
-    }
   }
 
   /**

@@ -1,7 +1,7 @@
 // What more programs export, as sessions: Claude.ai's conversations.json, the chats of Open WebUI, the conversations of
 // LibreChat and of LM Studio. What they have in common is in ext/imports/message-trees.
 
-yaa.define('ext/imports/chat-apps', ['core/message-pieces', 'ext/imports/message-trees'], ({ assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf }, { sessionFromTree }) => {
+yaa.define('ext/imports/chat-apps', ['core/patch', 'core/message-pieces', 'ext/imports/message-trees'], ({ parseJson }, { assistantMessages, callOf, withFiles, arrayOf, textOf, at, atIso, isoOf }, { sessionFromTree }) => {
   const ENTITY = /&(?:quot|amp|lt|gt|#39|#x27);/g
   const SIGNS = new Map([['&quot;', '"'], ['&amp;', '&'], ['&lt;', '<'], ['&gt;', '>'], ['&#39;', "'"], ['&#x27;', "'"]])
 

@@ -3,7 +3,7 @@
 // every other path is a branch. The rule of the file: what is not understood is left out; of a file that is not in the
 // export there is the name.
 
-yaa.define('ext/imports/message-trees', ['core/ids', 'core/message-pieces'], ({ uuid }, { assistantMessages, callOf, withFiles, arrayOf, textOf, parseJson, at, atIso, isoOf }) => {
+yaa.define('ext/imports/message-trees', ['core/ids', 'core/patch', 'core/message-pieces'], ({ uuid }, { parseJson }, { assistantMessages, callOf, withFiles, arrayOf, textOf, at, atIso, isoOf }) => {
   const MAX_ID = 200
   /** What LibreChat and Claude.ai call the parent of a beginning. */
   const NOBODY = /^$|^0{8}-0{4}-[04]0{3}-[08]0{3}-0{12}$/

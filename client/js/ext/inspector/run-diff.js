@@ -1,7 +1,7 @@
 // Two runs side by side. Steps are aligned by what was done (kind, tool, arguments with their keys in order), so that
 // one step more does not shift all that follow; texts and results are then compared where the steps meet.
 
-yaa.define('ext/inspector/run-diff', ['core/canonical-json', 'core/diff', 'core/usage'], ({ canonical, equal }, diff, usage) => {
+yaa.define('ext/inspector/run-diff', ['core/canonical-json', 'core/diff', 'core/patch', 'core/usage'], ({ canonical, equal }, diff, { parseJson }, usage) => {
   const WORDS = new Set(['user', 'answer', 'error', 'system'])
 
   /** What a session did, step by step. @param {Session} session @returns {RunStep[]} */
@@ -34,11 +34,8 @@ yaa.define('ext/inspector/run-diff', ['core/canonical-json', 'core/diff', 'core/
 
   /** Arguments that mean the same read the same. @param {any} source */
   function normal(source) {
-    try {
-      return canonical(JSON.parse(source || '{}'))
-    } catch {
-      return String(source)
-    }
+    const value = parseJson(source || '{}')
+    return value === source ? String(source) : canonical(value)
   }
 
   /**

@@ -1,6 +1,6 @@
 // Lists irregularities of a session: calls without a result, results without a call, visible keys. Nothing is changed.
 
-yaa.define('ext/inspector/session-checks', ['core/session', 'core/redact'], (sessions, { scan }) => {
+yaa.define('ext/inspector/session-checks', ['core/session', 'core/redact', 'core/patch'], (sessions, { scan }, { isObject, parseJson }) => {
   const MAX_RESULT = 40_000
   /** @param {Session} session @param {{live?: boolean}} [options] @returns {Finding[]} worst first, then in order */
   function checkSession(session, { live = false } = {}) {
@@ -27,7 +27,7 @@ yaa.define('ext/inspector/session-checks', ['core/session', 'core/redact'], (ses
         seen.add(call?.id)
         const answered = live || message.open || results.has(call?.id) || waiting.has(call?.id)
         if (!answered) found.push({ rule: 'no_result', level: 'warn', ...where })
-        if (!isObjectText(call?.function?.arguments)) found.push({ rule: 'bad_arguments', level: 'warn', ...where })
+        if (!isObject(parseJson(call?.function?.arguments || '{}', null))) found.push({ rule: 'bad_arguments', level: 'warn', ...where })
       }
     }
     for (const message of messages) {
@@ -66,16 +66,6 @@ yaa.define('ext/inspector/session-checks', ['core/session', 'core/redact'], (ses
   /** @param {Message} message @returns {Finding[]} */
   function ofSecrets(message) {
     return scan(message).map(({ kind, shown }) => ({ rule: 'secret', level: 'bad', message: message.id, detail: kind, shown }))
-  }
-
-  /** @param {any} source */
-  function isObjectText(source) {
-    try {
-      const value = JSON.parse(source || '{}')
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
-    } catch {
-      return false
-    }
   }
 
   return { checkSession }

@@ -1,7 +1,7 @@
 // Agents in the owner's folder: read, written, copied, tried, deleted. What has no field is edited as JSON beside them.
 
-yaa.define('ext/server/agents', ['ui/dom', 'ext/server/texts', 'ui/form', 'ext/server/parts', 'ext/server/trial', 'ext/server/values', 'i18n/settings'], (
-  { h, text }, { t }, { jsonField }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart, problemLine, attempt }, { offersOf }, { isObject },
+yaa.define('ext/server/agents', ['ui/dom', 'ext/server/texts', 'ui/form', 'ext/server/parts', 'ext/server/trial', 'core/patch', 'i18n/settings'], (
+  { h, text }, { t }, { jsonField }, { textField, choiceField, checkField, formOf, row, badge, confirm, small, listPart, problemLine, attempt }, { offersOf }, { isObject, parseJson },
 ) => {
   const OWN = ['description', 'systemPrompt', 'tools', 'provider', 'model']
   const NAME = /^[A-Za-z0-9_-]{1,64}$/
@@ -12,13 +12,7 @@ yaa.define('ext/server/agents', ['ui/dom', 'ext/server/texts', 'ui/form', 'ext/s
   /** @param {AgentFile | undefined} file @returns {any} null: it cannot be read as an object */
   function agentOf(file) {
     const { agent, text = '' } = file ?? {}
-    if (isObject(agent)) return agent
-    try {
-      const value = JSON.parse(text)
-      return isObject(value) ? value : null
-    } catch {
-      return null
-    }
+    return [agent, parseJson(text)].find(isObject) ?? null
   }
 
   /** @param {any} prompt */
