@@ -48,12 +48,6 @@ yaa.define('css/dialogs', ['ui/dom'], ({ css }) => css`
   .choice:hover > span { border-color: var(--edge); }
   .choice input:checked + span { border-color: var(--accent); background: var(--wash); box-shadow: inset 0 0 0 1px var(--accent); }
   .choice input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 2px; }
-  .secrets { list-style: none; display: grid; gap: var(--s2); margin-block-start: var(--s2); }
-  .secrets li {
-    padding: var(--s2) var(--s3); border: 1px solid var(--ask-line); background: var(--ask-wash);
-    border-radius: var(--r1); min-inline-size: 0;
-  }
-  .secrets .check { flex-wrap: wrap; min-block-size: 1.5rem; }
   .foreign .check > span { flex: 1; min-inline-size: 0; overflow-wrap: anywhere; }
   .foreign-gone { display: grid; gap: var(--s1); padding-inline-start: var(--s5); overflow-wrap: anywhere; }
   .foreign-more summary { font-size: var(--t2); color: var(--ink-2); cursor: pointer; }
@@ -97,22 +91,6 @@ yaa.define('css/dialogs', ['ui/dom'], ({ css }) => css`
   }
   .key-list li > :last-child { display: flex; gap: var(--s3); }
 
-  .prompts {
-    list-style: none; display: grid; border: 1px solid var(--line); border-radius: var(--r2); overflow: clip;
-    grid-template-columns: minmax(0, 1fr);
-  }
-  .prompts li { display: flex; align-items: center; gap: var(--s1); padding-inline-end: var(--s2); }
-  .prompts li + li { border-block-start: 1px solid var(--line); }
-  .prompts li:hover { background: var(--hover); }
-  .prompt-open {
-    flex: 1; min-inline-size: 0; display: grid; gap: 2px; padding: var(--s2) var(--s3); border: 0; background: none;
-    text-align: start; cursor: pointer; font-size: var(--t3);
-  }
-  .prompt-open:focus-visible { outline-offset: -2px; }
-  .prompt-open > span { display: flex; gap: var(--s2); align-items: baseline; min-inline-size: 0; }
-  .prompt-open b { font-weight: 550; } .prompt-open code { color: var(--ink-3); }
-  .prompt-open .hint { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-
   .composer { position: relative; }
   .slash {
     position: absolute; inset: auto 0 calc(100% + 0.375rem); z-index: 5; list-style: none; padding: var(--s1);
@@ -129,14 +107,6 @@ yaa.define('css/dialogs', ['ui/dom'], ({ css }) => css`
   .slash li:hover { background: var(--hover); }
   .slash li[aria-selected="true"] { background: var(--wash); }
 
-  .standalone {
-    display: grid; gap: var(--s3); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3);
-    background: var(--raised); box-shadow: var(--shadow); font-size: var(--t3); color: var(--ink-2);
-  }
-  .standalone[data-joined="true"] {
-    display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; padding: var(--s2) var(--s3);
-    box-shadow: none; margin-block-end: var(--s2);
-  }
   .chips.wrap { flex-wrap: wrap; overflow: visible; }
 
   .select-bar {

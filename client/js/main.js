@@ -7,12 +7,9 @@ yaa.define('main', [
     const root = document.getElementById('app')
     if (!root) return
     if (seesNothing()) return location.reload()
-    // the page in one file holds a session of its own
-    if (document.getElementById('yaa-session')) {
-      const standalone = yaa.use('ui/standalone-page')
-      const data = standalone.embeddedSession()
-      if (data) return standalone.start(root, data)
-    }
+    const saved = document.getElementById('yaa-session') && await yaa.part('embedded') // a page in one file has a session of its own
+    const data = saved?.embeddedSession()
+    if (data) return saved.start(root, data)
     const store = await stores.open({ onError: troubled, makeRoom })
     await startApp({ root, settings: settings.open(), store }).start()
   }

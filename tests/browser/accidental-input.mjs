@@ -13,7 +13,7 @@ await main(async (walk, job) => {
   const command = (id) => page.evaluate((name) => { yaa.use("ui/commands").run(name); }, id);
   const ready = () => page.waitForFunction(() => {
     try {
-      for (const name of ["ext/search/find-bar", "ui/branch-actions", "ui/attachments", "ui/settings", "ui/prompt-library"]) yaa.use(name);
+      for (const name of ["ext/search/find-bar", "ui/branch-actions", "ui/attachments", "ui/settings", "ext/prompts/library"]) yaa.use(name);
       return Boolean(yaa.use("ui/storage-notices").context());
     } catch {
       return false;
@@ -137,15 +137,15 @@ await main(async (walk, job) => {
   });
 
   await walk.step("a prompt that was deleted comes back, and the one made since stays", async () => {
-    const names = () => page.evaluate(() => yaa.use("ui/prompt-library").all(yaa.use("ui/commands").context().app.settings).map(({ name }) => name));
+    const names = () => page.evaluate(() => yaa.use("ext/prompts/library").all(yaa.use("ui/commands").context().app.settings).map(({ name }) => name));
     await page.evaluate(() => {
       const { settings } = yaa.use("ui/commands").context().app;
-      yaa.use("ui/prompt-library").add(settings, [{ name: "One", text: "1" }, { name: "Two", text: "2" }]);
+      yaa.use("ext/prompts/library").add(settings, [{ name: "One", text: "1" }, { name: "Two", text: "2" }]);
     });
     await command("prompts");
     await walk.press("Delete prompt", "dialog[open] .prompts button");
     await walk.sees(".toast", "Deleted");
-    await page.evaluate(() => yaa.use("ui/prompt-library").add(yaa.use("ui/commands").context().app.settings, [{ name: "Three", text: "3" }]));
+    await page.evaluate(() => yaa.use("ext/prompts/library").add(yaa.use("ui/commands").context().app.settings, [{ name: "Three", text: "3" }]));
     expect(await names(), ["Two", "Three"], "deleted");
     await walk.press("Undo", ".toast button");
     expect(await names(), ["One", "Two", "Three"], "brought back");

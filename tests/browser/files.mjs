@@ -341,14 +341,14 @@ await main(async (walk, job) => {
 
   await walk.step("a ZIP file and a saved page carry the files", async () => {
     const [zipped, saved, other] = await page.evaluate(async () => {
-      await Promise.all([yaa.load("dialogs"), yaa.load("kept-files")]);
+      await Promise.all([yaa.load("dialogs"), yaa.load("kept-files"), yaa.load("saved")]);
       const { app } = yaa.use("ui/commands").context();
       const [copies, kept, exporter] = ["ext/files/copies", "ext/files/kept-objects", "ui/import-export"].map((name) => yaa.use(name));
       const { session } = app.current;
       const before = (await kept.of(session.id)).objects.sort().join();
       const files = [
         new File([await copies.zipped(session.id, JSON.stringify(session))], "session.zip"),
-        new File([yaa.use("core/standalone-page").page({ source: "", session, objects: await copies.encoded(session.id) })], "session.html"),
+        new File([yaa.use("ext/saved/page-file").page({ source: "", session, objects: await copies.encoded(session.id) })], "session.html"),
       ];
       const found = [];
       for (const file of files) {

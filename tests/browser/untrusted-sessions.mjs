@@ -132,7 +132,7 @@ await main(async (walk, job) => {
     const html = await page.evaluate(async (session) => {
       await yaa.load();
       const svg = new XMLSerializer().serializeToString(document.querySelector("svg:has(> symbol)"));
-      return yaa.use("core/standalone-page").page({ source: yaa.source(), session, sprite: svg });
+      return yaa.use("ext/saved/page-file").page({ source: yaa.source(), session, sprite: svg });
     }, saved);
     writeFileSync(join(job.folder, "saved.html"), html);
     const asked = [];

@@ -20,7 +20,7 @@ const FLOORS = {
 /** What the page, or an extension, asks for by its purpose, and whose it is. Any of them may be gone. */
 const DOES = {
   files: ['approval-diff', 'attached-files', 'copies'], citations: ['cite'], mcp: ['composer'], 'device-link': ['device-link'], diagram: ['drawing'], time: ['event-log'],
-  connection: ['failure-panel'], imports: ['formats'], math: ['formulas'], inspector: ['largest-messages'], server: ['owner-settings'], artifact: ['preview'],
+  connection: ['failure-panel'], imports: ['formats'], math: ['formulas'], inspector: ['largest-messages'], prompts: ['library'], export: ['export'], saved: ['embedded', 'page-file'], server: ['owner-settings'], artifact: ['preview'],
   search: ['results'], keeper: ['runs'], servers: ['server-list'], config: ['config-form'],
 }
 const ABOVE = ['core', 'io', 'ui', 'i18n', 'css']

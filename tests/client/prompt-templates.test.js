@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load-modules.js')
 
-const { blanks, fill, slug, read, merge } = use('core/prompt-templates')
+const { blanks, fill, slug, read, merge } = use('ext/prompts/templates')
 
 test('blanks: names, what is usual, choices; each once', () => {
   const cases = [

@@ -8,14 +8,12 @@ const { use, yaa, random, rounds, cpu, ROOT } = require('./load-modules.js')
 
 const { readSessions: read, exportDocument } = use('core/session-import')
 const readSessions = (text, name, defaults) => read(text, name, defaults, use('ext/imports/formats'))
-const { page } = use('core/standalone-page')
 const plain = (value) => JSON.parse(JSON.stringify(value))
 const said = (session) => session.messages.map((message) => `${message.role}: ${typeof message.content === 'string' ? message.content : JSON.stringify(message.content)}`)
 const ours = { id: 'abc', version: 1, start_time: '2026-01-01T00:00:00Z', title: 'Mine', messages: [{ id: 'm1', role: 'user', content: 'hi', mine: 1 }], ext: { tags: ['a'] } }
 
 test('our own document, page, list and export of all', () => {
   assert.deepStrictEqual(plain(readSessions(JSON.stringify(ours))), { kind: 'session', sessions: [{ rev: 0, ...ours }], removed: [[]] })
-  assert.deepStrictEqual(plain(readSessions(page({ source: yaa.source(), session: ours })).sessions), [{ rev: 0, ...ours }])
   assert.deepStrictEqual(readSessions(`\ufeff${JSON.stringify([ours, { ...ours, id: 'def' }])}`).sessions.map((one) => one.id), ['abc', 'def'])
   const all = readSessions(JSON.stringify(exportDocument([ours], [{ name: 'p' }], '2026')))
   assert.deepStrictEqual([all.kind, all.sessions.length, all.prompts], ['all', 1, [{ name: 'p' }]])
@@ -178,7 +176,7 @@ test('a document of ours with things in it that are none can be shown, searched,
     const name = JSON.stringify(more)
     assert.ok(use('core/search').allPages(session).length, name)
     assert.ok(use('core/branch-tree').listBranches(session).length, name)
-    assert.ok(use('core/transcript').markdown(session, { words: {} }), name)
+    assert.ok(use('ext/export/transcript').markdown(session, { words: {} }), name)
     assert.ok(use('ext/servers/compare').compare(session, { tools: [], models: [] }, { tools: [], models: [] }).length, name)
     assert.strictEqual(use('core/message-edits').forkSession(session, 'm3').messages.length, 3, name)
     assert.deepStrictEqual(use('core/grant-patterns').earlierCalls(session, { tool: 'f' }).length, 1, name)
@@ -331,7 +329,6 @@ test('what a file wanted to allow is told, of each session in it', () => {
     assert.deepStrictEqual(plain(removed), [[], [{ kind: 'grant', path: '/grants/0', value: grant }], [{ kind: 'limit', path: '/config/limits/max_steps', value: 130 }]])
     assert.deepStrictEqual(readSessions(text, '', given).removed.map((one) => one.length), [0, 1, 0])
   }
-  assert.deepStrictEqual(plain(readSessions(page({ source: yaa.source(), session: all[1] })).removed), [[{ kind: 'grant', path: '/grants/0', value: grant }]])
 })
 
 test('what no server would take, halves of letters and what is nested without end, does not come in', () => {

@@ -9,7 +9,7 @@ const path = require('node:path')
 const vm = require('node:vm')
 const { use, yaa, JS } = require('./load-modules.js')
 
-const { page, extract } = use('core/standalone-page')
+const { page, extract } = use('ext/saved/page-file')
 const NASTY = '</script><script>alert(1)</script> <!-- <b> \u2028 & "x" \\u003c'
 const session = { id: 's', title: NASTY, messages: [{ id: 'm', role: 'user', content: NASTY }] }
 
@@ -33,7 +33,7 @@ test('its script is the client: it makes the same page again', () => {
   const [, script] = scripts(page({ source, session })).at(-1)
   const context = vm.createContext({ TextEncoder, btoa })
   vm.runInContext(script.slice(0, script.lastIndexOf('yaa.use(')), context)
-  const again = context.yaa.use('core/standalone-page').page({ source: context.yaa.source(), session })
+  const again = context.yaa.use('ext/saved/page-file').page({ source: context.yaa.source(), session })
   assert.strictEqual(scripts(again).at(-1)[1], script, 'saved again, it is the same')
   // every module still does what it did, with its marks of comments written in another way
   assert.deepStrictEqual(JSON.parse(JSON.stringify(context.yaa.use('core/markdown').parse('<!-- x -->\n\na <!-- y --> b'))), JSON.parse(JSON.stringify(use('core/markdown').parse('<!-- x -->\n\na <!-- y --> b'))))
@@ -42,6 +42,13 @@ test('its script is the client: it makes the same page again', () => {
 test('the session comes out as it went in, whatever is in it', () => {
   const html = page({ source: yaa.source(), session, language: 'zh', theme: 'dark', saved: '2026-01-01T00:00:00Z' })
   assert.deepStrictEqual(extract(html), { format: 'yaa.page', version: 1, saved: '2026-01-01T00:00:00Z', language: 'zh', theme: 'dark', session })
+})
+
+test('what comes in out of one brings no permissions along', () => {
+  const grant = { tool: 'shell', decision: 'allow' }
+  const { session: out } = extract(page({ source: yaa.source(), session: { ...session, version: 1, grants: [grant] } }))
+  const { sessions, removed } = use('core/session-import').readSessions(JSON.stringify(out))
+  assert.deepStrictEqual([sessions[0].messages, JSON.stringify(removed)], [session.messages, JSON.stringify([[{ kind: 'grant', path: '/grants/0', value: grant }]])])
 })
 
 test('other files hold none', () => {

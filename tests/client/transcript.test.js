@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use, cpu } = require('./load-modules.js')
 
-const { markdown, condense } = use('core/transcript')
+const { markdown, condense } = use('ext/export/transcript')
 const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image', edited: 'edited', files: 'Files' }
 const session = () => ({
   id: 's', title: 'A\n title', start_time: '2026-01-01T00:00:00Z', ext: { tags: ['x'], tree: { branches: [{}] } }, context: { ops: [] },

@@ -45,7 +45,7 @@ for (const [name, [home, folder]] of Object.entries(PARTS).filter(([, [home]]) =
 
   test(`${name}: every text is asked for, by name or by the beginning of its name`, () => {
     // exports speak of files, too
-    const all = source + (name === 'files' ? read('ui', 'import-export.js') : '')
+    const all = source + (name === 'files' ? (has('ext/export') ? read('ext', 'export', 'export.js') : '`export.${') : '')
     const begins = [...all.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
     for (const key of Object.keys(en)) {
       const named = all.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))

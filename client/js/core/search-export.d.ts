@@ -44,22 +44,12 @@ interface Modules {
     redact<T>(session: T, secrets: Pick<Secret, 'kind' | 'text'>[]): T
     mask(text: string): string
   }
-  'core/transcript': {
-    markdown(session: Session, options: { words: Record<string, string>; tools?: boolean }): string
-    condense(session: Session, note: (left: number) => string): Session
-  }
-  'core/standalone-page': {
-    page(given: { source: string; session: Session; objects?: Record<string, string>; sprite?: string; language?: string; theme?: string; saved?: string }): string
-    extract(html: string): any
-    ID: string
-  }
   'core/message-pieces': {
     assistantMessages(pieces: any[], base: any): any[]
     callOf(id: any, name: any, args: any): any
     withFiles(words: string, files: any[]): any
     arrayOf(value: any): any[]
     textOf(value: any): string
-    parseJson(value: any): any
     at(seconds: unknown): { at?: number }
     atIso(time: any): { at?: number }
     isoOf(ms: unknown): string | undefined
@@ -73,13 +63,6 @@ interface Modules {
     readSessions(text: string, name?: string, defaults?: any, formats?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[]; program?: string; left?: { versions: string[]; sessions: number; messages: number; parts: number } }
     importSession(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[]; left: number; parts: number } | null
     exportDocument(all: Session[], prompts: any[], exported: string): any
-  }
-  'core/prompt-templates': {
-    blanks(text: string): { name: string; value: string; options: string[] }[]
-    fill(text: string, values: Record<string, string>): string
-    slug(name: string): string
-    read(value: any): { name: string; text: string }[]
-    merge(old: { name: string; text: string }[], added: { name: string; text: string }[]): { name: string; text: string }[]
   }
   'core/attachments': {
     LIMITS: { files: number; text: number; image: number; side: number; inline: number; beginning: number; upload: number }

@@ -1,9 +1,9 @@
-// Sessions out of files: our own documents and pages, messages in the form of Chat Completions, and what other programs
+// Sessions out of files: our own documents, messages in the form of Chat Completions, and what other programs
 // export, where the page has a part that reads it. What a file brings is never trusted with permissions (core/sanitize).
 
 yaa.define('core/session-import', [
-  'core/ids', 'core/session', 'core/standalone-page', 'core/message-forms', 'core/sanitize', 'core/patch',
-], ({ id: newId }, sessions, { extract }, { STATUSES, isMessage, messagesIn }, { sanitize }, { isObject }) => {
+  'core/ids', 'core/session', 'core/message-forms', 'core/sanitize', 'core/patch',
+], ({ id: newId }, sessions, { STATUSES, isMessage, messagesIn }, { sanitize }, { isObject }) => {
   /** Of documents and of copies of all. */
   const VERSION = 1
   const MAX_ID = 256
@@ -39,11 +39,6 @@ yaa.define('core/session-import', [
 
   /** @param {string} text @param {any} formats @returns {{kind: string, all: any[], prompts?: any[], program?: string}} documents as they are */
   function recognised(text, formats) {
-    const start = text.slice(0, 2000).replace(/^\ufeff/, '').trimStart()
-    if (start.startsWith('<')) {
-      const page = extract(text)
-      return page ? { kind: 'page', all: [page.session] } : { kind: '', all: [] }
-    }
     const values = parse(text.replace(/^\ufeff/, ''))
     return values ? recognise(values, formats) : { kind: '', all: [] }
   }

@@ -2,8 +2,8 @@
 // the sheet of keys, from the same table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
 yaa.define('ui/command-palette', [
-  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/suggestions', 'ui/commands', 'ui/prompt-library', 'core/search', 'core/model-choices', 'ui/settings-parts', 'core/usage', 'css/dialogs',
-], (dom, { t, language }, { openDialog }, { suggestions }, commands, prompts, search, { modelRows }, { TABS, offers }, { money, short }) => {
+  'ui/dom', 'ui/i18n', 'ui/dialog', 'ui/suggestions', 'ui/commands', 'core/search', 'core/model-choices', 'ui/settings-parts', 'core/usage', 'css/dialogs',
+], (dom, { t, language }, { openDialog }, { suggestions }, commands, search, { modelRows }, { TABS, offers }, { money, short }) => {
   const { h, icon, fill } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
@@ -17,21 +17,18 @@ yaa.define('ui/command-palette', [
    * @typedef {{id: string, name: string, icon: string, keys: string[], note: string, run: () => any}} Choice
    */
 
-  /** @param {CommandContext} context @returns {Choice[]} */
-  function choicesOf(context) {
+  /** @param {CommandContext} context @param {any} library of prompts, or null @returns {Choice[]} */
+  function choicesOf(context, library) {
     const all = commands.list().filter((one) => one.id !== 'palette').map((one) => (
       {
         id: one.id, name: commands.titleOf(one), icon: one.icon ?? 'chevron', keys: commands.keysOf(one), note: '',
         run: () => commands.run(one.id),
       }
     ))
-    const texts = prompts.all(context.app.settings).map((/** @type {any} */ one) => (
-      { id: one.id, name: one.name, icon: 'book', keys: [], note: t('palette.prompt'), run: () => prompts.insert(context, one) }
-    ))
     const sessions = context.state().sessions.map((/** @type {any} */ row) => (
       { id: row.id, name: row.title, icon: 'page', keys: [], note: t('palette.session'), run: () => context.actions.open(row.id) }
     ))
-    return [...all, ...texts, ...sessions, ...settingsOf(context)]
+    return [...all, ...library?.entries(context) ?? [], ...sessions, ...settingsOf(context)]
   }
 
   /** Parts of the settings, models, agents, looks and languages, for the open session or the page. @param {CommandContext} context @returns {Choice[]} */
@@ -69,7 +66,7 @@ yaa.define('ui/command-palette', [
   const useModel = ({ actions }) => (/** @type {string} */ provider, /** @type {string} */ model) => actions.choose('answers', provider, model)
 
   /** Every command and every session. @param {CommandContext} context */
-  const open = (context) => choose(choicesOf(context), t('palette.label'))
+  const open = async (context) => choose(choicesOf(context, await yaa.part('library').catch(() => null)), t('palette.label'))
 
   /**
    * Every model of every provider. @param {CommandContext} context

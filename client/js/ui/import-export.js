@@ -1,127 +1,25 @@
-// Sessions as files, out and in. Before one is saved the person sees what looks like a secret in it; a copy of all is to
-// be kept, and whole. A file that comes in is read as text, whatever it is, and brings no permissions along
+// Sessions as files, out and in. A file that comes in is read as text, whatever it is, and brings no permissions along
 // (core/sanitize): what it wanted to allow is shown.
 
 yaa.define('ui/import-export', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/prompt-library', 'core/ids', 'core/canonical-json', 'core/branch-tree', 'core/session-import', 'core/standalone-page', 'core/redact',
-  'core/transcript', 'core/sanitize',
-  'io/download', 'io/clipboard', 'io/unzip', 'ui/removed-permissions',
-], (
-  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, tree, importer, { page, extract }, { scan, redact },
-  { markdown, condense }, { UNKNOWN }, download, clipboard, unzip, removedPermissions,
-) => {
-  const { h, icon, uid } = dom
-  const { t } = words
+  'ui/dom', 'ui/i18n', 'ui/popup', 'core/ids', 'core/canonical-json', 'core/branch-tree', 'core/session-import', 'core/sanitize', 'io/download', 'io/unzip', 'ui/removed-permissions', 'i18n/commands',
+], ({ h }, { t }, { toast }, { uuid }, { equal }, tree, importer, { UNKNOWN }, download, unzip, removedPermissions) => {
   /** @typedef {import('./types').CommandContext} CommandContext */
-  /** `zip` only where copies of the session's files are here. @typedef {'page' | 'markdown' | 'json' | 'zip'} Format */
-  const FORMATS = /** @type {Format[]} */ (['page', 'markdown', 'json', 'zip'])
-  const EXTENSIONS = { page: 'html', markdown: 'md', json: 'yaa.json', zip: 'zip' }
-  const TYPES = { page: 'text/html', markdown: 'text/markdown', json: 'application/json' }
-
   // -- out --
 
-  /** @param {CommandContext} context @param {string} [id] */
-  const read = async ({ app }, id = app.current.session.id) => (await app.sessionStore.open(id))?.session
-
-  /** Ask how, show what it would give away, save. @param {CommandContext} context @param {string} [id] */
-  async function exportSession(context, id) {
-    const session = await read(context, id)
-    if (!session) return
-    const files = await (await copies())?.keptWords(session.id) ?? ''
-    const form = exportForm(session, context.app.settings.get('exportAs'), files)
-    const finish = async (/** @type {(content: any, format: Format) => any} */ does) => {
-      const { format, short, secrets } = form.read()
-      context.app.settings.set('exportAs', format)
-      await does(await contentOf(redact(session, secrets), format, short), format)
-      dialog.close()
-    }
-    const onSave = () => finish((content, format) => {
-      const name = download.nameFor(session, EXTENSIONS[format])
-      if (format === 'zip') download.blob(name, content)
-      else download.text(name, content, TYPES[format])
-    })
-    const onCopy = () => finish(async (content) => toast(t(await clipboard.copy(content) ? 'copied' : 'copy.failed')))
-    const copy = button(t('export.copy'), onCopy)
-    const done = h('button.button.primary', { type: 'button', onclick: onSave }, icon('download'), t('export.save'))
-    const dialog = openDialog({ title: t('export.title'), body: form.el, wide: true, buttons: [copy, done] })
-    form.onchange((/** @type {string} */ format) => { copy.hidden = format === 'page' || format === 'zip' })
-  }
-
-  /** @param {Session} session @param {Format} format @param {boolean} short */
-  async function contentOf(session, format, short) {
-    const shown = short ? condense(session, (left) => `[… ${t('export.left', { n: left })} …]`) : session
-    if (format === 'zip') return (await copies()).zipped(session.id, `${JSON.stringify(shown, null, 2)}\n`)
-    if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
-    if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
-    await yaa.load()
-    const language = document.documentElement.lang
-    const objects = short ? {} : await (await copies())?.encoded(session.id)
-    return page({ source: yaa.source(), session: shown, objects, sprite: sprite(), language, saved: new Date().toISOString() })
-  }
-
-  const headings = () => ({
-    you: t('thread.you'), assistant: t('app.name'), error: t('thread.error'), thoughts: t('think.done'), result: t('tool.result'),
-    untitled: t('session.untitled'), image: t('image.alt'), edited: t('branch.edited'), files: t('export.files'),
-  })
-
-  /** The icons of this page, as markup. */
-  function sprite() {
-    const svg = document.querySelector('svg:has(> symbol)')
-    return svg ? new XMLSerializer().serializeToString(svg) : ''
-  }
-
-  /** @param {Session} session @param {string | undefined} last the format taken last time @param {string} files what is said of the copies that are here */
-  function exportForm(session, last, files) {
-    const name = uid('format')
-    const formats = files ? FORMATS : FORMATS.filter((format) => format !== 'zip')
-    const first = formats.find((format) => format === last) ?? 'page'
-    const radios = formats.map((value) => h('input', { type: 'radio', name, value, checked: value === first, onchange: draw }))
-    const choice = h('fieldset', null, h('legend.label', null, t('export.format')), h('div.choices', null, formats.map((format, i) => (
-      h('label.choice', null, radios[i],
-        h('span', null, h('b', null, t(`export.${format}`)), h('span.hint', null, t(`export.${format}Hint`))))
-    ))))
-    const short = h('input', { type: 'checkbox' })
-    const shortRow = h('div', null, h('label.check', null, short, t('export.short')), h('p.hint', null, t('export.shortHint')))
-    const secrets = scan(session)
-    const boxes = secrets.map(() => h('input', { type: 'checkbox', checked: true }))
-    const list = h('section', null, h('h3.label', null, t('export.secrets', { n: secrets.length })),
-      h('p.hint', null, t(secrets.length ? 'export.secretsHint' : 'export.secretsNone')),
-      h('ul.secrets', { hidden: !secrets.length }, secrets.map((one, i) => secretRow(one, boxes[i]))))
-    const told = files ? h('p.hint', null, files) : null
-    const el = h('div.group', null, choice, told, shortRow, list)
-    /** @type {((format: string) => void) | null} */ let heard = null
-    const format = () => radios.find((one) => one.checked)?.value
-
-    function draw() {
-      heard?.(format())
-    }
-
-    return {
-      el,
-      read: () => ({ format: format(), short: short.checked, secrets: secrets.filter((_, i) => boxes[i].checked) }),
-      onchange: (/** @type {(format: string) => void} */ callback) => { heard = callback; draw() },
-    }
-  }
-
-  /** @param {Secret} secret @param {any} box */
-  function secretRow(secret, box) {
-    const times = secret.count > 1 ? ` · ${t('export.times', { n: secret.count })}` : ''
-    const kind = h('span.hint', null, `${t(`secret.${secret.kind}`)}${times}`)
-    return h('li', null, h('label.check', null, box, h('code', null, secret.shown), kind), h('p.hint.mono', null, secret.context))
-  }
-
-  /** Several sessions, or all, in one document. @param {CommandContext} context @param {string[]} [ids] */
+  /** Several sessions, or all, in one document; one in a form that is asked for. @param {CommandContext} context @param {string[]} [ids] */
   async function exportSessions(context, ids) {
-    if (ids?.length === 1) return exportSession(context, ids[0])
+    const forms = ids?.length === 1 && await yaa.part('export')
+    if (forms) return forms.exportSession(context, ids?.[0])
     const { app } = context
     const wanted = ids ?? app.sessionStore.heads().map((head) => head.id)
     /** @type {Session[]} */ const all = []
     for (const id of wanted) {
-      const session = await read(context, id)
+      const session = (await app.sessionStore.open(id))?.session
       if (session) all.push(session)
     }
     const day = new Date().toISOString()
-    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, importer.exportDocument(all, ids ? [] : prompts.all(app.settings), day))
+    download.json(`yaa-${day.slice(0, 10)}.yaa.json`, importer.exportDocument(all, ids ? [] : (await library())?.all(app.settings) ?? [], day))
     if (!ids) app.settings.set('exportedAt', Date.now())
     toast(t('export.done', { n: all.length }))
   }
@@ -152,7 +50,7 @@ yaa.define('ui/import-export', [
           result.parts += left?.parts ?? 0
           result.unread += left?.sessions ?? 0
           result.versions.push(...left?.versions ?? [])
-          found += prompts.add(context.app.settings, more)
+          if (more.length) found += (await library())?.add(context.app.settings, more) ?? 0
           const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
           for (const one of both.sort((a, b) => lastTime(a.session) - lastTime(b.session))) {
             const isNew = await keep(context, one.session, result)
@@ -175,7 +73,8 @@ yaa.define('ui/import-export', [
   async function* textsIn(file) {
     if (!await unzip.isZip(file)) {
       const text = await file.text()
-      yield { name: file.name, text, objects: (/** @type {any} */ part) => part.decoded(extract(text)?.objects) }
+      const page = /^\ufeff?\s*</.test(text) ? (await yaa.part('page-file'))?.extract(text) : null
+      yield { name: file.name, text: page ? JSON.stringify(page.session) : text, objects: (/** @type {any} */ part) => part.decoded(page?.objects) }
       return
     }
     const objects = (/** @type {any} */ part) => part.unzipped(file)
@@ -183,6 +82,7 @@ yaa.define('ui/import-export', [
   }
 
   const copies = () => yaa.part('copies')
+  const library = () => yaa.part('library')
 
   /** Files that came with a session whose calls have recorded any. @param {CommandContext} context @param {Session} session @param {(part: any) => any} objects */
   async function takeFiles({ app }, session, objects) {
@@ -250,5 +150,5 @@ yaa.define('ui/import-export', [
     })
   }
 
-  return { exportSession, exportSessions, importFiles }
+  return { exportSessions, importFiles }
 })

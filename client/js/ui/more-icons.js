@@ -21,6 +21,11 @@ yaa.define('ui/more-icons', [], () => {
     pin: [['path', { d: 'M7 3.5h6M8 3.5v5L5.5 12h9L12 8.5v-5M10 12v4.5' }]],
     download: [['path', { d: 'M10 3.5v9M6 9l4 4 4-4M4 16.5h12' }]],
     folder: [['path', { d: 'M3 5.5h5l1.8 2H17v8.5H3z' }]],
+    key: [['circle', { cx: 7, cy: 13, r: 3.5 }], ['path', { d: 'M9.5 10.5L16.5 3.5M13 7l2.5 2.5' }]],
+    link: [['path', { d: 'M8.5 11.5l3-3M9.5 6.5l2-2a2.8 2.8 0 0 1 4 4l-2 2M10.5 13.5l-2 2a2.8 2.8 0 0 1-4-4l2-2' }]],
+    page: [['path', { d: 'M5.5 3h6L15 6.5V17H5.5zM11.5 3v3.5H15M8 10h4.5M8 13h4.5' }]],
+    image: [['rect', { x: 3, y: 4, width: 14, height: 12, rx: 2 }], ['circle', { cx: 7.5, cy: 8.3, r: 1.2 }], ['path', { d: 'M4 14.5l4-3.7 2.8 2.5 2.4-2 3.3 2.9' }]],
+    branch: [['circle', { cx: 6, cy: 4.5, r: 1.8 }], ['circle', { cx: 6, cy: 15.5, r: 1.8 }], ['circle', { cx: 14, cy: 7, r: 1.8 }], ['path', { d: 'M6 6.3v7.4M14 8.8c0 3-8 1.7-8 4.9' }]],
     play: [['path', { d: 'M6.5 4.5v11l9-5.5z' }]],
   }
 

@@ -193,7 +193,7 @@ yaa.define('ui/sidebar', [
       { label: t('side.tags'), icon: 'tag', action: () => commands.run('session.tags', [row.id]) },
       { label: t(row.archived ? 'side.unarchive' : 'side.archive'), icon: 'folder', action: () => commands.run('session.archive', [row.id]) },
       { label: t('side.rename'), icon: 'pencil', action: rename },
-      { label: t('side.export'), icon: 'download', action: () => commands.run('session.export', row.id) },
+      { label: t('side.export'), icon: 'download', action: () => commands.run('sessions.export', [row.id]) },
       { label: t('side.select'), icon: 'check', action: () => select(row.id) },
       { label: t('side.delete'), icon: 'trash', danger: true, action: () => actions.remove(row.id) },
     ]

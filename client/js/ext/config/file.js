@@ -2,13 +2,13 @@
 // goes out; and a file that comes in says what it would allow before it may.
 
 yaa.define('ext/config/file', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/commands', 'ui/prompt-library', 'ext/config/form', 'core/session-defaults', 'core/redact', 'io/download', 'ext/config/texts',
-], ({ h }, { t }, { toast }, { openDialog, button }, { context }, prompts, form, { defaultsOf, keepDefaults }, { scan, redact }, download) => {
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/commands', 'ext/config/form', 'core/session-defaults', 'core/redact', 'io/download', 'ext/config/texts',
+], ({ h }, { t }, { toast }, { openDialog, button }, { context }, form, { defaultsOf, keepDefaults }, { scan, redact }, download) => {
   const MOST_BYTES = 4_000_000
 
-  function exportSettings() {
+  async function exportSettings() {
     const { settings } = context().app
-    const made = form.settingsFile(settings.all(), defaultsOf(settings), prompts.all(settings))
+    const made = form.settingsFile(settings.all(), defaultsOf(settings), (await yaa.part('library'))?.all(settings) ?? [])
     const secrets = scan(made)
     download.json('yaa-settings.json', redact(made, secrets))
     toast(t('config.exported', { n: secrets.length }))
@@ -19,7 +19,8 @@ yaa.define('ext/config/file', [
     const found = file.size > MOST_BYTES ? null : form.readSettingsFile(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('config.notSettings'), { bad: true })
     const { config, page, risks } = found
-    const texts = found.prompts.filter((one) => typeof one?.name === 'string' && typeof one?.text === 'string')
+    const library = await yaa.part('library')
+    const texts = !library ? [] : found.prompts.filter((one) => typeof one?.name === 'string' && typeof one?.text === 'string')
     const names = (/** @type {any} */ value) => Object.keys(value ?? {}).join(', ')
     const parts = [
       part(true, Object.keys(config).length, t('config.partConfig', { names: names(config) })),
@@ -35,7 +36,7 @@ yaa.define('ext/config/file', [
 
     function take() {
       const { settings } = context().app
-      const [ofSessions, ofPage, library, provider, allowed, tool, prompt] = parts.map((one) => one.on())
+      const [ofSessions, ofPage, ofLibrary, provider, allowed, tool, prompt] = parts.map((one) => one.on())
       const old = defaultsOf(settings)
       const next = ofSessions ? { ...config, llm_api: { ...config.llm_api } } : old
       if (!ofSessions || !config.llm_api?.provider) next.llm_api = { ...next.llm_api, ...(old.llm_api?.provider ? { provider: old.llm_api.provider } : {}) }
@@ -46,7 +47,7 @@ yaa.define('ext/config/file', [
       else if (ofSessions && old.prompt) next.prompt = old.prompt
       keepDefaults(settings, form.prune(next))
       const tools = { ...(ofPage ? page.tools : settings.get('tools')), ...(allowed ? Object.fromEntries(risks.allowed.map((name) => [name, 'allow'])) : {}) }
-      if (library) prompts.add(settings, { format: 'yaa.prompts', prompts: texts })
+      if (ofLibrary) library.add(settings, { format: 'yaa.prompts', prompts: texts })
       el.close()
       const taken = { ...(ofPage ? page : {}), ...(ofPage || allowed ? { tools: tools ?? {} } : {}) }
       // the page is made anew where its language changes

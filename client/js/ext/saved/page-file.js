@@ -1,7 +1,7 @@
 // One file that holds a session and the whole client: how it is put together, and how the session is taken out again
 // as text, without running anything in the file.
 
-yaa.define('core/standalone-page', ['core/sha256'], ({ sha256 }) => {
+yaa.define('ext/saved/page-file', ['core/sha256'], ({ sha256 }) => {
   const ID = 'yaa-session'
   const OPEN = `<script type="application/json" id="${ID}">`
   const CLOSE = `</${'script'}>`

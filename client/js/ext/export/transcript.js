@@ -1,6 +1,6 @@
 // A session for people to read: as Markdown, or shortened to what was said. The document itself is never changed.
 
-yaa.define('core/transcript', ['core/session', 'core/search', 'core/sources'], (sessions, { textOf }, sources) => {
+yaa.define('ext/export/transcript', ['core/session', 'core/search', 'core/sources'], (sessions, { textOf }, sources) => {
   /** Longer results are cut in a focused copy: their beginning and their end stay. */
   const LONG = 600
   const KEEP = 240

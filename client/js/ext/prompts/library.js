@@ -1,16 +1,21 @@
 // The prompt library: texts a person keeps in this browser, with blanks that are asked for when one is used. They are
 // inserted into the composer, never sent by themselves.
 
-yaa.define('ui/prompt-library', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'core/prompt-templates', 'core/ids', 'io/download',
-], (dom, { t }, { toast }, { openDialog, button }, { blanks, fill, slug, read, merge }, { id: newId }, download) => {
+yaa.define('ext/prompts/library', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ext/prompts/templates', 'core/ids', 'core/patch', 'io/download', 'ext/prompts/style', 'ext/prompts/texts',
+], (dom, { t }, { toast }, { openDialog, button }, { blanks, fill, slug, read, merge }, { id: newId }, { parseJson }, download) => {
   const { h, iconButton, list, text, uid } = dom
-  /** @typedef {import('./types').CommandContext} CommandContext */
+  /** @typedef {import('../../ui/types').CommandContext} CommandContext */
   /** @typedef {{id: string, name: string, text: string}} Prompt */
   const EXAMPLES = { one: '{{name}}', two: '{{tone=kind|short}}' }
 
   /** @param {Settings} settings @returns {Prompt[]} */
   const all = (settings) => settings.get('prompts') ?? []
+
+  /** What can be chosen in the palette and, by its word, after a slash. @param {CommandContext} context */
+  const entries = (context) => all(context.app.settings).map((one) => (
+    { id: one.id, word: slug(one.name), name: one.name, icon: 'book', keys: [], note: t('palette.prompt'), run: (/** @type {string} */ rest) => insert(context, one, rest) }
+  ))
 
   /** @param {Settings} settings @param {any} value of a file @returns {number} how many were new */
   function add(settings, value) {
@@ -106,20 +111,11 @@ yaa.define('ui/prompt-library', [
       const input = h('input', { type: 'file' })
       input.accept = '.json,application/json'
       input.addEventListener('change', async () => {
-        const n = add(settings, parse(await input.files[0].text()))
+        const n = add(settings, parseJson(await input.files[0].text()))
         toast(t('import.prompts', { n }), { bad: !n })
         draw()
       })
       input.click()
-    }
-  }
-
-  /** @param {string} source */
-  function parse(source) {
-    try {
-      return JSON.parse(source)
-    } catch {
-      return null
     }
   }
 
@@ -170,5 +166,5 @@ yaa.define('ui/prompt-library', [
   /** Keep what is in the composer. @param {CommandContext} context */
   const saveFromComposer = (context) => edit(context, null, () => toast(t('prompts.kept')), context.app.views.composer.read())
 
-  return { all, add, insert, open, saveFromComposer, slug }
+  return { all, add, entries, open, saveFromComposer }
 })

@@ -2,9 +2,9 @@
 // asks for it: "Continue" asks for a server and its key, "Keep" moves the session into this browser's storage, after which
 // the file opens as the ordinary client. The session counts as imported until its permissions are taken over.
 
-yaa.define('ui/standalone-page', [
-  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'ui/session-store', 'core/sanitize', 'core/ids', 'core/branch-tree', 'ui/removed-permissions', 'core/standalone-page', 'io/settings',
-  'io/store-idb', 'io/store-memory', 'i18n/commands', 'i18n/settings',
+yaa.define('ext/saved/embedded', [
+  'ui/dom', 'ui/i18n', 'ui/popup', 'ui/dialog', 'ui/connection-checks', 'ui/app', 'ui/session-store', 'core/sanitize', 'core/ids', 'core/branch-tree', 'ui/removed-permissions', 'ext/saved/page-file', 'io/settings',
+  'io/store-idb', 'io/store-memory', 'i18n/commands', 'i18n/settings', 'ext/saved/texts', 'ext/saved/style',
 ], (
   { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { openSessionStore }, { sanitize, UNKNOWN }, { uuid }, tree, removedPermissions, { ID }, settings,
   stores, memory,
@@ -57,16 +57,16 @@ yaa.define('ui/standalone-page', [
     own.set('side', 'closed')
     /** @type {() => void} */ let joined = () => {}
     /** @type {(() => void)[]} */ const waiting = []
-    /** Shown once by itself, before anything is sent. @type {import('./types').ImportedSession[]} */ let untold = [{ id: session.id, title: session.title, removed }]
+    /** Shown once by itself, before anything is sent. @type {import('../../ui/types').ImportedSession[]} */ let untold = [{ id: session.id, title: session.title, removed }]
 
-    /** @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} [act] */
+    /** @param {import('../../ui/types').App} app @param {import('../../ui/types').Actions} actions @param {() => void} [act] */
     const connected = (app, actions, act) => join(app, actions, () => {
       joined()
       const brought = untold.splice(0)
       removedPermissions.showRemoved(app, brought, { onclose: () => act?.() })
       for (const one of waiting.splice(0)) one()
     })
-    /** @type {import('./types').StandalonePage} */
+    /** @type {import('../../ui/types').StandalonePage} */
     const standalone = {
       id: session.id,
       foot(app, actions, composer) {
@@ -86,7 +86,7 @@ yaa.define('ui/standalone-page', [
 
   /**
    * Ask who closes the page whether what was said since may go: it is neither in the file nor in the browser's storage.
-   * @param {import('./types').App} app @param {Session} saved the session as it is in the file @param {string} file
+   * @param {import('../../ui/types').App} app @param {Session} saved the session as it is in the file @param {string} file
    */
   function askBeforeLeaving(app, { id, messages }, file) {
     const before = JSON.stringify(messages)
@@ -98,7 +98,7 @@ yaa.define('ui/standalone-page', [
 
   /**
    * What would call a server asks for one first; then it is done. A file that nobody has pressed for waits until then.
-   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {(() => void)[]} waiting
+   * @param {import('../../ui/types').App} app @param {import('../../ui/types').Actions} actions @param {(() => void)[]} waiting
    * @param {(act?: () => void) => void} connect
    */
   function holdOf(app, actions, waiting, connect) {
@@ -126,7 +126,7 @@ yaa.define('ui/standalone-page', [
 
   /**
    * What stands in the place of the composer until there is a server to write to.
-   * @param {import('./types').App} app @param {any} composer its element @param {string} saved
+   * @param {import('../../ui/types').App} app @param {any} composer its element @param {string} saved
    * @param {{go: () => void, stay: () => void, tell: (() => void) | null, n: number}} does `tell`: show what the session wanted to allow, `n` things
    */
   function footView(app, composer, saved, { go: connect, stay, tell, n }) {
@@ -152,7 +152,7 @@ yaa.define('ui/standalone-page', [
 
   /**
    * Ask for a server and a key, and go on there.
-   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} done
+   * @param {import('../../ui/types').App} app @param {import('../../ui/types').Actions} actions @param {() => void} done
    */
   function join(app, actions, done) {
     const ids = [uid('url'), uid('key')]
@@ -194,7 +194,7 @@ yaa.define('ui/standalone-page', [
   /**
    * Into the storage of this browser; from now on the file is a client like any other. Pages from disk may share that
    * storage: what another one has of the session stays, and what is here comes beside it.
-   * @param {import('./types').App} app @param {string} file
+   * @param {import('../../ui/types').App} app @param {string} file
    */
   async function keep(app, file) {
     const store = await stores.open()

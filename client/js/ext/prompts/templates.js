@@ -1,7 +1,7 @@
 // Prompts that a person keeps, with blanks to fill in: {{name}}, {{name=what is usual}}, {{tone=kind|short|formal}}.
 // A backslash before the braces leaves them as they are.
 
-yaa.define('core/prompt-templates', ['core/search'], ({ foldCase }) => {
+yaa.define('ext/prompts/templates', ['core/search'], ({ foldCase }) => {
   const BLANK = /\\\{\{|\{\{\s*([^{}=]+?)\s*(?:=([^{}]*))?\}\}/g
 
   /**
