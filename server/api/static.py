@@ -30,7 +30,7 @@ WORKER_PAGE = "worker.html"
 RELOAD = "js/reload-page.js"
 
 # The digest of the script inside index.html.
-INLINE = "'sha256-CgVVshohcUD3shMRFxumrs222SLCdHddXpzl2v5b6s4='"
+INLINE = "'sha256-2WO6K5qrZ5Bqttwj981s+MiwNrDTRe1uy5pqcAFa6zU='"
 # The client's own <meta> policy, which also applies on file://, and the directives that <meta> does
 # not support. Connections to any http address are allowed: the client can use other servers.
 CSP = (

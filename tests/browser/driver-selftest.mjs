@@ -98,7 +98,7 @@ await main(async (walk, job) => {
     return { told: [still, once, always, covered, none, far] };
   });
   await walk.step("what others left", async (page) => {
-    const others = await page.evaluate(() => Object.values(localStorage).filter((text) => text !== '{"keep":false}')); // driver.mjs sets it
+    const others = await page.evaluate(() => Object.values(localStorage).filter((text) => text !== "false")); // driver.mjs sets it
     await page.evaluate((label) => localStorage.setItem("walk", label), job.label);
     return { others, browser: walk.browser.process().pid };
   });

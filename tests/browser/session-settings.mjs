@@ -142,7 +142,7 @@ await main(async (walk, job) => {
     await walk.fill(`${field("/llm_api/provider/api_url")} input`, job.own);
     await walk.fill(`${field("/llm_api/provider/api_key")} input`, SECRET);
     await page.waitForFunction((css) => document.querySelector(css).placeholder.includes("…"), {}, `${field("/llm_api/provider/api_key")} input`);
-    const kept = await page.evaluate(() => localStorage.getItem("yaa.settings"));
+    const kept = await page.evaluate(() => localStorage.getItem("yaa.setting config"));
     if (kept.includes(SECRET)) throw new Error("a key among the settings");
     await walk.press("Export settings", "dialog[open] button");
     const path = join(walk.downloads, "yaa-settings.json");

@@ -170,7 +170,7 @@ await main(async (walk, job) => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) throw new Error("wider than the screen");
     await page.keyboard.press("Escape");
-    await page.evaluate(() => { localStorage.setItem("yaa.settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("yaa.settings") ?? "{}"), theme: "dark", language: "zh" })); });
+    await page.evaluate(() => { for (const [name, value] of [["theme", "dark"], ["language", "zh"]]) localStorage.setItem(`yaa.setting ${name}`, JSON.stringify(value)); });
     await page.reload();
     await page.waitForSelector(`${BUTTON}[aria-label=语音输入]`);
     await page.click(BUTTON);

@@ -20,7 +20,7 @@ function strings() {
 /** What a page has of it, after it was loaded. @param {any} [indexedDB] */
 function load(indexedDB, sessionStorage = strings()) {
   const context = vm.createContext({ indexedDB, sessionStorage, crypto })
-  for (const file of ['kernel', 'core/ids', 'io/idb-transaction', 'io/draft-files', 'io/settings']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
+  for (const file of ['kernel', 'core/ids', 'core/patch', 'io/idb-transaction', 'io/draft-files', 'io/settings']) vm.runInContext(fs.readFileSync(path.join(JS, `${file}.js`), 'utf8'), context)
   const settings = () => context.yaa.use('io/settings').open({ storage: null, location: new URL('http://h/') })
   return { ...context.yaa.use('io/draft-files'), keepFiles: (draft, files) => settings().keepFiles(draft, files) }
 }

@@ -14,6 +14,7 @@ const { nameFor } = use('io/download')
 const channels = use('io/tab-channel')
 const clipboard = use('io/clipboard')
 const { quickTimers, manualTimers } = require('./fake-server.js')
+const { storageOf } = require('./storage.js')
 
 const caught = (promise) => promise.then(() => assert.fail('it should have failed'), (error) => error)
 const down = async () => { throw new TypeError('Failed to fetch') }
@@ -252,16 +253,9 @@ function place(href) {
 }
 
 function storage(refuses = false) {
-  const kept = new Map()
-  return {
-    kept,
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => {
-      if (refuses) throw new Error('QuotaExceededError')
-      kept.set(name, value)
-    },
-    removeItem: (name) => kept.delete(name),
-  }
+  const made = storageOf()
+  if (refuses) made.setItem = () => { throw new Error('QuotaExceededError') }
+  return made
 }
 
 test('the server is the one the page came from, or the usual one on this machine', () => {
@@ -308,18 +302,40 @@ test('the key of a link is its address’s own, kept no longer than one that is 
   }
 })
 
+test('a page that saw none of the settings writes over none but its own', () => {
+  const own = storage()
+  own.kept.set('yaa.settings', '{"theme":"dark","prompts":[{"name":"p"}],"keys":"on"}')
+  const open = (kept) => settings.open({ storage: kept, location: place('file:///c/index.html') })
+  const blind = { length: 0, key: () => null, getItem: () => null, setItem: own.setItem, removeItem() {} } // as Chromium shows it at times
+  const set = open(blind)
+  assert.deepStrictEqual(set.all(), {})
+  set.set('theme', 'light')
+  const wanted = { theme: 'light', prompts: [{ name: 'p' }], keys: 'on' }
+  for (const times of [1, 2]) assert.deepStrictEqual(open(own).all(), wanted, String(times))
+  assert.deepStrictEqual([...own.kept.keys()].sort(), ['yaa.setting keys', 'yaa.setting prompts', 'yaa.setting theme'])
+  open(blind).set('keys', 'off')
+  assert.deepStrictEqual(open(own).all(), { ...wanted, keys: 'off' })
+})
+
 test('settings last; storage that is odd, full or missing does no harm', () => {
   const own = storage()
   settings.open({ storage: own, location: place('http://h/') }).set('theme', 'dark')
   const again = settings.open({ storage: own, location: place('http://h/') })
   assert.deepStrictEqual([again.get('theme'), again.all(), again.get('none')], ['dark', { theme: 'dark' }, undefined])
+  again.set('theme', undefined)
+  assert.deepStrictEqual(own.kept.size, 0)
   const odd = storage()
   for (const text of ['{', 'null', '3', '"x"']) {
     odd.kept.set('yaa.settings', text)
+    odd.kept.set('yaa.setting b', '{')
     odd.kept.set('yaa.keys', text)
     const set = settings.open({ storage: odd, location: place('http://h/') })
-    assert.deepStrictEqual([set.all(), set.key()], [{}, ''])
+    assert.deepStrictEqual([set.all(), set.key()], [{ b: undefined }, ''])
   }
+  const full = storage(true)
+  full.kept.set('yaa.settings', '{"theme":"dark"}')
+  assert.strictEqual(settings.open({ storage: full, location: place('http://h/') }).get('theme'), 'dark')
+  assert.strictEqual(full.kept.size, 1, 'it stays where it cannot be written anew')
   for (const each of [storage(true), null]) {
     const set = settings.open({ storage: each, location: place('http://h/') })
     set.set('a', 1)

@@ -2,8 +2,11 @@
 // file:// page of the machine shares one storage, so there a key stays in memory unless the person wants it kept.
 // A key belongs to one address and is never shown to another.
 
-yaa.define('io/settings', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyDatabase }) => {
+yaa.define('io/settings', ['core/ids', 'core/patch', 'io/idb-transaction'], ({ uuid }, { parseJson }, { lazyDatabase }) => {
+  /** Of all settings, in pages of before. */
   const SETTINGS = 'yaa.settings'
+  /** Each setting has a name of its own: a page that saw none of them writes over none but the one that is set. */
+  const SETTING = 'yaa.setting '
   const BASE = 'yaa.base'
   const KEYS = 'yaa.keys'
   /** Of this tab. Pages of before had those of all tabs there, too, and two that wrote at once lost one. */
@@ -23,7 +26,7 @@ yaa.define('io/settings', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyD
   function open({ storage = browserStorage('localStorage'), tab = storage && browserStorage('sessionStorage'), location = globalThis.location } = {}) {
     const served = location.protocol === 'http:' || location.protocol === 'https:'
     const home = served ? location.origin + location.pathname.replace(/\/[^/]*$/, '') : LOCAL_SERVER
-    let values = read(SETTINGS)
+    /** @type {Record<string, any>} */ const values = {}
     /** @type {Record<string, string>} */
     let keys = read(KEYS)
     let kept = Object.keys(keys).length > 0
@@ -50,14 +53,29 @@ yaa.define('io/settings', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyD
       }
     }
 
+    /** What is stored under names that begin so. @param {string} start */
+    const namesOf = (start) => Array.from({ length: storage?.length ?? 0 }, (_, i) => String(storage?.key(i))).filter((name) => name.startsWith(start))
+
     // another tab has written: what this one writes next is not without it
     if (storage) globalThis.addEventListener?.('storage', ({ key }) => {
-      if (key === SETTINGS) values = read(SETTINGS)
+      if (key?.startsWith(SETTING)) take(key)
       if (key !== KEYS || !(kept || served)) return
       const stored = read(KEYS)
       kept &&= Object.keys(stored).length > 0
       if (kept || served) keys = stored // else they are kept no more, and in use until this page is closed
     })
+
+    /** @param {string} key of a setting that is stored */
+    function take(key) {
+      values[key.slice(SETTING.length)] = parseJson(storage?.getItem(key), null) ?? undefined
+    }
+
+    namesOf(SETTING).forEach(take)
+    const old = Object.entries(read(SETTINGS)).map(([name, value]) => {
+      values[name] ??= value
+      return write(SETTING + name, JSON.stringify(values[name]))
+    })
+    if (old.every(Boolean)) write(SETTINGS, undefined)
 
     /** @param {string} url '' for the usual one */
     function setBase(url) {
@@ -85,8 +103,7 @@ yaa.define('io/settings', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyD
     const drafts = new Map(Object.entries(read(DRAFTS, tab)))
     let written = 0
     /** Names of the texts of all tabs, the newest last. @param {string} [id] of one draft */
-    const textsOf = (id) => Array.from({ length: storage?.length ?? 0 }, (_, i) => String(storage?.key(i)))
-      .filter((name) => name.startsWith(DRAFT) && (id === undefined || name.split(' ').slice(3).join(' ') === id)).sort()
+    const textsOf = (id) => namesOf(DRAFT).filter((name) => id === undefined || name.split(' ').slice(3).join(' ') === id).sort()
 
     /** @param {string} id @param {string} text */
     function putText(id, text) {
@@ -125,8 +142,8 @@ yaa.define('io/settings', ['core/ids', 'io/idb-transaction'], ({ uuid }, { lazyD
       setDraft,
       get: (name) => values[name],
       set(name, value) {
-        values = { ...values, [name]: value }
-        write(SETTINGS, values)
+        values[name] = value
+        write(SETTING + name, JSON.stringify(value))
       },
       all: () => ({ ...values }),
       base: () => address,

@@ -87,7 +87,7 @@ yaa.define('ui/app', [
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
       // another tab's; a composer made anew would lose its files
-      addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
+      addEventListener('storage', ({ key }) => { if (key?.startsWith('yaa.setting ')) look(settings), draw() })
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!standalone) idle(() => pageTools(app))

@@ -24,8 +24,8 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
     }
     app.watchers.add(look)
     look()
-    addEventListener('storage', ({ key, oldValue, newValue }) => {
-      if (key === 'yaa.settings' && languageIn(oldValue) !== languageIn(newValue)) follow(app, languageIn(newValue))
+    addEventListener('storage', ({ key, newValue }) => {
+      if (key === 'yaa.setting language') follow(app, JSON.parse(newValue ?? '""'))
     })
     addEventListener('beforeunload', (event) => {
       const lost = losses(app)
@@ -37,9 +37,6 @@ yaa.define('ui/other-tabs', ['ui/i18n', 'ui/popup', 'io/tab-channel', 'io/run-mi
 
   /** Editors do not outlive the page that is made anew. */
   const EDITORS = 'main textarea:not(.composer textarea), dialog[open] textarea'
-
-  /** @param {string | null} settings @returns {string} */
-  const languageIn = (settings) => JSON.parse(settings ?? '{}').language ?? ''
 
   /** The language that was chosen in another tab. @param {import('./types').App} app @param {string} language */
   function follow(app, language) {
