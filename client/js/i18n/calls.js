@@ -2,6 +2,7 @@
 
 yaa.define('i18n/calls', ['ui/i18n'], ({ extend }) => extend({
   en: {
+    'ask.edit': 'Edit arguments',
     'tool.noArguments': 'No arguments',
     'tool.attempt': 'attempt {n}',
     'tool.state.writing': 'writing the call …',
@@ -48,6 +49,7 @@ yaa.define('i18n/calls', ['ui/i18n'], ({ extend }) => extend({
     'tool.stopped': 'stopped after {time}{n, plural, =0 {} one {, # line} other {, # lines}}',
   },
   zh: {
+    'ask.edit': '修改参数',
     'tool.noArguments': '没有参数',
     'tool.attempt': '第 {n} 次尝试',
     'tool.state.writing': '正在写调用…',

@@ -2,12 +2,14 @@
 
 yaa.define('i18n/code', ['ui/i18n'], ({ extend }) => extend({
   en: {
+    'artifact.open': 'Show it',
     'code.copy': 'Copy code',
     'code.wrap': 'Wrap long lines',
     'code.numbers': 'Line numbers',
     'code.download': 'Save code as a file',
   },
   zh: {
+    'artifact.open': '预览',
     'code.copy': '复制代码',
     'code.wrap': '长行换行',
     'code.numbers': '行号',

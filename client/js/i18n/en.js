@@ -124,7 +124,6 @@ yaa.define('i18n/en', [], () => {
 
     'tool.result': 'Result',
 
-    'ask.edit': 'Edit arguments',
     'ask.lines': '{n, plural, one {# more line} other {# more lines}}',
 
     'form.optional': 'optional',
@@ -154,7 +153,6 @@ yaa.define('i18n/en', [], () => {
     'settings.key': 'Key',
 
     // ground: previews, storage, connection, servers
-    'artifact.open': 'Show it',
 
     'toast.label': 'Notices',
     'toast.storage': 'This browser could not save or read: {detail}',

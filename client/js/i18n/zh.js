@@ -126,7 +126,6 @@ yaa.define('i18n/zh', [], () => {
 
     // 工具调用的结果，一行之内
 
-    'ask.edit': '修改参数',
     'ask.lines': '还有 {n} 行',
 
     'form.optional': '可不填',
@@ -156,7 +155,6 @@ yaa.define('i18n/zh', [], () => {
     'settings.key': '密钥',
 
     // 预览、存储、连接、服务器
-    'artifact.open': '预览',
 
     'toast.label': '提示',
     'toast.storage': '此浏览器无法保存或读取：{detail}',

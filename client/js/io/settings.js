@@ -3,9 +3,8 @@
 // A key belongs to one address and is never shown to another.
 
 yaa.define('io/settings', ['core/ids', 'core/patch', 'io/idb-transaction'], ({ uuid }, { parseJson }, { lazyDatabase }) => {
-  /** Of all settings, in pages of before. */
+  /** Of each a name of its own: a page that saw none of them writes over one. Pages of before had all under SETTINGS. */
   const SETTINGS = 'yaa.settings'
-  /** Each setting has a name of its own: a page that saw none of them writes over none but the one that is set. */
   const SETTING = 'yaa.setting '
   const BASE = 'yaa.base'
   const KEYS = 'yaa.keys'
@@ -53,8 +52,7 @@ yaa.define('io/settings', ['core/ids', 'core/patch', 'io/idb-transaction'], ({ u
       }
     }
 
-    /** What is stored under names that begin so. @param {string} start */
-    const namesOf = (start) => Array.from({ length: storage?.length ?? 0 }, (_, i) => String(storage?.key(i))).filter((name) => name.startsWith(start))
+    const namesOf = (/** @type {string} */ start) => Array.from({ length: storage?.length ?? 0 }, (_, i) => String(storage?.key(i))).filter((name) => name.startsWith(start))
 
     // another tab has written: what this one writes next is not without it
     if (storage) globalThis.addEventListener?.('storage', ({ key }) => {
