@@ -273,11 +273,6 @@ class App:
         """Return whether a run, or a call that a source of tools holds, still needs this App."""
         return self.agent.busy or self.toolbox.busy
 
-    @property
-    def demo(self) -> bool:
-        """Return whether the default model is the built-in demo script."""
-        return any(model.get("default") and model.get("demo") for model in self.models.catalog())
-
     def problems(self) -> dict[str, list[str]]:
         """Return what the owner has to fix, as {part: [text]}."""
         added = [problem for each in self.parts.values() for problem in each.problems().items()]
@@ -345,7 +340,6 @@ class App:
             "workspace": self.toolbox.workspaces.info(),
             "records": self.records.info(),
             "hooks": self.hooks.info(),
-            "demo": self.demo,
             "extensions": [*select(self.config.server["extensions"])],
         }
 

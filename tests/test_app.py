@@ -387,7 +387,7 @@ class Composition(unittest.IsolatedAsyncioTestCase):
             home = Path(folder) / "home"
             config = load(home, None, {}, {"server.discover": False})
             async with App(config, {}) as app:
-                self.assertTrue(app.demo)
+                self.assertTrue(app.facts("")["extensions"])
                 self.assertTrue((home / "claims").is_dir())
                 router = routes(app, Keys(["k"]))
                 for method, path, status in (
@@ -551,13 +551,6 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                 found = app.toolbox.sandbox()
                 self.assertEqual((found["tier"], found["tried"]), ("none", {"A": "said so"}))
                 self.assertIn("shell", found["withheld"])
-
-    async def test_a_provider_makes_it_no_demo(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            env = {"YAA_PROVIDER_API_URL": "http://127.0.0.1:9/v1", "YAA_PROVIDER_MODEL_NAME": "m"}
-            config = load(Path(folder), None, env, {"server.discover": False})
-            async with App(config, env) as app:
-                self.assertFalse(app.demo)
 
 
 if __name__ == "__main__":

@@ -240,15 +240,11 @@ def describe(app: App) -> list[str]:
     lines = [f"  found    {line}" for line in app.found.lines]
     for model in app.models.catalog():
         mark = ", the default" if model.get("default") else ""
-        if not model.get("demo"):
+        if model["origin"] != "built in":
             lines.append(f"  model    {model['name']}: {model['model']}{mark}")
-    lines += [f"  {each.name:<8} {each.text}" for each in app.checks() if each.mark == "ok"]
-    if app.demo:
-        lines += [
-            "  model    demo: a script that shows what a model would do; no AI",
-            "           For a real one paste a key in the page, or set OPENAI_API_KEY (or another",
-            "           vendor's) or start Ollama, and start again.",
-        ]
+    for each in app.checks():
+        if each.mark == "ok":
+            lines += [f"  {each.name:<8} {each.text}", *_row("", each.step.split(), " ")]
     usable = [tool["name"] for tool in app.toolbox.info() if "unavailable" not in tool]
     lines += _row("tools", usable)
     lines += _row("hooks", [each["name"] for each in app.hooks.info()["loaded"]])
@@ -267,14 +263,14 @@ def describe(app: App) -> list[str]:
     return lines
 
 
-def _row(label: str, names: list[str]) -> list[str]:
+def _row(label: str, names: list[str], between: str = ", ") -> list[str]:
     """Return lines of names after a label, at most WIDTH columns wide; none without names."""
     lines = [f"  {label:<9}"]
     for name in names:
         if len(lines[-1]) + len(name) > WIDTH:
             lines.append(" " * 11)
-        lines[-1] += f"{name}, "
-    lines[-1] = lines[-1].rstrip(", ")
+        lines[-1] += f"{name}{between}"
+    lines[-1] = lines[-1].removesuffix(between)
     return [line.rstrip() for line in lines] if names else []
 
 

@@ -1,4 +1,4 @@
-"""Resolve the model of a session: a provider of the server, one of the session's own, or the demo.
+"""Resolve the model of a session: a provider of the server or one of the session's own.
 
 The agent resolves `config.llm_api.provider` before a run starts; `/info` shows the catalog.
 A provider is one unit: a key of this server is sent only to the address configured beside it, a
@@ -28,7 +28,6 @@ from .adapter import AdapterAPI
 from .adapter import BaseAPI as Adapter
 from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
-from .demo import DemoAPI
 from .http_model import RemoteAPI
 from .public_models import public_facts
 from .quirks import EndpointState
@@ -51,7 +50,10 @@ logger = log.get("llm")
 
 PLACE = ("config", "llm_api", "provider")  # of a session
 WANTED = CONFIG.fields["llm_api"].fields["provider"]
-DEMO = "demo"
+NO_MODEL = (
+    "No model is set: paste a key in the page, name a provider in server.providers, or start one"
+    " that is found on this machine."
+)
 APIS: dict[str, type[RemoteAPI]] = {
     "chat": OpenAIAPI,
     "responses": ResponsesAPI,
@@ -100,7 +102,7 @@ class Models:
         found: DiscoveredProviders | None = None,
     ) -> None:
         self._client = client
-        self._demo = Model(DEMO, DEMO, DemoAPI(), {"demo": True})
+        self.fallbacks: dict[str, Model] = {}  # by name; the first answers if there is no other
         self._rules: Mapping[str, Any] = server.get("client_providers") or {}
         self._hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
         configured = server.get("providers") or {}
@@ -155,7 +157,7 @@ class Models:
 
     def names(self) -> list[str]:
         """Return the names of all providers that a session can name."""
-        return [*self._entries, *self._adapters, DEMO]
+        return [*self._entries, *self._adapters, *self.fallbacks]
 
     async def close(self) -> None:
         """Close all adapters; log those whose `close` fails."""
@@ -164,10 +166,10 @@ class Models:
                 logger.error("adapter %s: close failed", name, exc_info=outcome.error)
 
     @property
-    def _default(self) -> str:
-        """Return the name of the provider that is used when a session names none."""
+    def default(self) -> str:
+        """Return the name of the provider that is used when a session names none, "" for none."""
         configured = (name for name in self._entries if name not in self._found)
-        return self._preferred or next(iter((*configured, *self._adapters, *self._entries, DEMO)))
+        return self._preferred or next(iter((*configured, *self._adapters, *self.names())), "")
 
     def resolve(self, provider: Any, owner: str = "") -> Model:
         """Return the model of a session's `config.llm_api.provider`.
@@ -214,16 +216,17 @@ class Models:
                 {"name": name, "model": model, "models": models or [model], "origin": "adapter"}
                 | _adapter_facts(adapter)
             )
-        demo = {"name": DEMO, "model": DEMO, "models": [DEMO], "origin": "built in", "demo": True}
-        listed.append(demo)
+        for last in self.fallbacks.values():
+            facts = {"models": [last.model], "origin": "built in", **last.facts}
+            listed.append({"name": last.name, "model": last.model, **facts})
         for item in listed:
-            if item["name"] == self._default:
+            if item["name"] == self.default:
                 item["default"] = True
         return listed
 
     def entries(self) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
         """Yield (name, api, address of its calls, entry) of the owner's, the default one first."""
-        for name in dict.fromkeys((self._default, *self._entries)):
+        for name in dict.fromkeys((self.default, *self._entries)):
             if entry := self._entries.get(name):
                 yield name, *_place_of(entry, _preset(entry)), entry
 
@@ -235,11 +238,11 @@ class Models:
         The default provider comes first, then the first one that lists the model.
         """
         model = _text(wanted, "model_name")
-        if model and not self._serves(self._default, model):
+        if model and not self._serves(self.default, model):
             for name in (*self._entries, *self._adapters):
                 if self._serves(name, model):
                     return self._provider_model(name, wanted, owner)
-        return self._provider_model(self._default, wanted, owner)
+        return self._provider_model(self.default, wanted, owner)
 
     def _serves(self, name: str, model: str) -> bool:
         entry = self._entries.get(name)
@@ -247,7 +250,7 @@ class Models:
             adapter = self._adapters[name]
             return model in (adapter.models or [adapter.model_name or name])
         if entry is None:
-            return name == model == DEMO
+            return name == model
         usual = entry.get("model_name") or _preset(entry).model_name
         return model in (_listed_models(entry) or [usual, *self._offered.get(name, ())])
 
@@ -256,12 +259,12 @@ class Models:
         model = _text(wanted, "model_name")
         if name in self._adapters:
             return self._adapter_model(name, wanted, model, owner)
-        if entry is None and name == DEMO and model in ("", DEMO):
-            return self._demo
         if entry is None:
-            known = self.names()
-            what = f"the model {model!r}" if name == DEMO else f"a provider named {name!r}"
-            raise _unknown(f"This server does not have {what}.", name, known)
+            if (last := self.fallbacks.get(name)) and model in ("", last.model):
+                return last
+            what = f"the model {model!r}" if last else f"a provider named {name!r}"
+            text = f"This server does not have {what}." if name else NO_MODEL
+            raise _unknown(text, name, self.names())
         preset = _preset(entry)
         model = model or entry.get("model_name") or preset.model_name
         offered = _listed_models(entry)

@@ -92,7 +92,6 @@ class Described(unittest.IsolatedAsyncioTestCase):
                 said = "\n".join(describe(app))
                 tier = app.toolbox.sandbox()["tier"]
         for pattern in (
-            r"model    demo: .*no AI",
             r"tools    calculator, ",
             r"problem  hooks/broken\.py: ",
             r"problem  session\.agent is nobody, and there is no such agent",

@@ -19,6 +19,7 @@ from server.lib.json_schema import field_types
 from ..test_layers import DECLARED_WITH, EXTENSIONS
 from ..tooling.api import Api
 from ..tooling.child import Yaa
+from ..tooling.own_model import write_model
 from ..tooling.tools import ROOT
 
 LOADED = """
@@ -101,10 +102,12 @@ class Named(unittest.TestCase):
 
     def test_a_bare_server_runs_a_session_and_has_nothing_of_them(self) -> None:
         bare = [sys.executable, "-m", "server", "--bare"]
-        with Yaa({"server": {"discover": False}}, command=bare) as yaa:
+        home = write_model(Path(self.enterContext(tempfile.TemporaryDirectory())))
+        with Yaa({"server": {"discover": False}}, command=bare, home=home) as yaa:
             api = Api(yaa.url, yaa.key)
-            done = api.run({"messages": [{"role": "user", "content": "calc 6*7"}]})
+            done = api.run({"messages": [{"role": "user", "content": "2+2"}]})
             self.assertEqual(done["status"], "completed")
+            self.assertIn("4", done["messages"][-1]["content"])
             self.assertEqual(api.request("GET", "/info")[1]["extensions"], [])
             self.assertEqual(api.request("GET", "/metrics")[0], 404)
 

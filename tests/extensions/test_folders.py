@@ -46,14 +46,19 @@ for name in ("unit", "system", "interop", "browser"):
         import_module(module)
 """
 ASK = """
+import tempfile
+from pathlib import Path
 from tests.tooling.api import Api
 from tests.tooling.child import Yaa
+from tests.tooling.own_model import write_model
 
-with Yaa({"server": {"discover": False}}) as yaa:
-    api = Api(yaa.url, yaa.key)
-    done = api.run({"messages": [{"role": "user", "content": "calc 2+2"}]})
-    named = api.request("GET", "/info")[1]["extensions"]
-    print(done["status"], api.request("GET", "/health")[1]["status"], *named)
+with tempfile.TemporaryDirectory() as name:
+    with Yaa({"server": {"discover": False}}, home=write_model(Path(name))) as yaa:
+        api = Api(yaa.url, yaa.key)
+        done = api.run({"messages": [{"role": "user", "content": "2+2"}]})
+        named = api.request("GET", "/info")[1]["extensions"]
+        assert "4" in done["messages"][-1]["content"], done
+        print(done["status"], api.request("GET", "/health")[1]["status"], *named)
 """
 
 

@@ -27,6 +27,7 @@ from server.errors import Problem
 from server.lib import strict_json
 from server.lib.http.client import Client
 from server.lib.strict_json import JSONError, canonical
+from server.models import registry
 from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
 from server.session.fold import Folder, digest
@@ -207,7 +208,9 @@ def config() -> Config:
 
 @functools.cache
 def real_models() -> Models:
-    return Models(config().server, Client(), {}, DiscoveredProviders())
+    made = Models(config().server, Client(), {}, DiscoveredProviders())
+    made.fallbacks["demo"] = registry.Model("demo", "demo", ScriptedModel(lambda messages: []))
+    return made
 
 
 @functools.cache

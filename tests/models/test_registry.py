@@ -11,11 +11,11 @@ from typing import Any
 from server.config import ConfigError
 from server.errors import Problem
 from server.lib.http.client import Client
-from server.models.demo import DemoAPI
 from server.models.http_model import RemoteAPI
-from server.models.registry import APIS, Models
+from server.models.registry import APIS, NO_MODEL, Model, Models
 from server.models.vendors import OF_THE_ENTRY, DiscoveredProviders, Provider
 
+from ..fakes import ScriptedModel
 from .fakes import KEY, STOP, answer, options, said, serving, sse
 
 THEIRS = "sk-theirs-0123456789"
@@ -43,6 +43,9 @@ OPEN = {
 }
 
 
+LAST = Model("demo", "demo", ScriptedModel(lambda messages: []), {"demo": True})
+
+
 def models(
     providers: Any = None,
     *,
@@ -56,7 +59,9 @@ def models(
         "default_provider": default,
         "client_providers": rules or {"allow": False, "hosts": []},
     }
-    return Models(server, Client(), env or {}, found)
+    made = Models(server, Client(), env or {}, found)
+    made.fallbacks[LAST.name] = LAST
+    return made
 
 
 def provider(made: Models, **wanted: Any) -> Provider:
@@ -192,8 +197,18 @@ class Named(Case):
         self.assertEqual(made.resolve({}).name, "main")
         self.assertEqual(provider(made, name="main").key, KEY)
 
-    def test_demo(self) -> None:
-        self.assertIsInstance(models({}).resolve({"name": "auto"}).api, DemoAPI)
+    def test_what_answers_where_there_is_no_other(self) -> None:
+        self.assertIs(models({}).resolve({"name": "auto"}), LAST)
+
+    def test_no_model_at_all(self) -> None:
+        made = models({})
+        made.fallbacks.clear()
+        self.assertEqual((made.default, made.names(), made.catalog()), ("", [], []))
+        for wanted in ({}, {"name": "auto"}, {"model_name": "x"}):
+            with self.subTest(wanted):
+                error = self.problem(made, wanted)
+                self.assertEqual(error.detail, f"{NO_MODEL} Known: none.")
+        self.assertEqual(self.problem(made, {"name": "demo"}).code, "provider_unknown")
 
     def test_unknown(self) -> None:
         error = self.problem(models(), {"name": "mian"})

@@ -162,7 +162,7 @@ def _megabytes(size: int) -> str:
 
 
 def _models(app: App) -> Iterator[CheckResult]:
-    real = [model for model in app.models.catalog() if not model.get("demo")]
+    real = [model for model in app.models.catalog() if model["origin"] != "built in"]
     for model in real:
         mark = ", the default" if model.get("default") else ""
         yield CheckResult(OK, "model", f"{model['name']}: {model['model']}{mark}")
@@ -170,7 +170,7 @@ def _models(app: App) -> Iterator[CheckResult]:
         yield CheckResult(
             MISSING,
             "model",
-            "none found; the built-in demo will answer, which is a script and no AI",
+            "none found",
             "start yaa and paste a key at Connect a model in its page, set OPENAI_API_KEY (or"
             " another vendor's key), start Ollama or LM Studio, or name a provider in config.json",
         )

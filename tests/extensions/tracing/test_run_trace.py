@@ -17,6 +17,7 @@ from server.telemetry import trace_context
 
 from ...agent.test_loop import TOOLS, collect, complete, plan
 from ...fakes import DEFAULTS, NOWHERE, CountingToolbox, Ids, ScriptedModel, agent, answer, user
+from ...test_context import Windowed, long_session
 from ...test_docs import first_column, strings
 from ...tooling.tools import ROOT
 
@@ -149,6 +150,16 @@ class Runs(Case):
         self.assertGreater(told["yaa.compaction.before"], told["yaa.compaction.after"])
         (run,) = self.sink.named("invoke_agent")
         self.assertEqual(found[0].parent_id, run.context.span_id)
+
+    async def test_a_request_that_is_too_large_and_the_smaller_one_after_it(self) -> None:
+        model = Windowed(3_000)
+        host = agent(model, CountingToolbox({"read": "read"}, {}), parts=[self.sink.part])
+        await collect(host.prepare(long_session(20)))
+        refused, answered = self.sink.named("chat")
+        self.assertEqual(refused.attributes["error.type"], "context_overflow")
+        self.assertEqual(refused.error, "the prompt is too long")
+        self.assertEqual(answered.error, "")
+        self.assertEqual(len(self.sink.named("compact")), 1)
 
     async def test_content_only_where_it_is_wanted(self) -> None:
         await self.run_once({"messages": [user("my question")]})

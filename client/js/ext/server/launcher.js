@@ -12,7 +12,7 @@ yaa.define('ext/server/launcher', ['ui/dom', 'ui/i18n', 'i18n/commands'], ({ h }
     /** Which card belongs into an empty session now. */
     function wanted() {
       const info = app.server.info()
-      if (app.standalone || !info?.demo) return ''
+      if (app.standalone || !info?.models || info.models.some((/** @type {any} */ one) => !one.demo)) return ''
       return `${language()} ${info.owner === true ? app.server.api().base : info.owner === false ? 'other' : 'older'}`
     }
 
@@ -38,7 +38,8 @@ yaa.define('ext/server/launcher', ['ui/dom', 'ui/i18n', 'i18n/commands'], ({ h }
       await yaa.load('server')
       const store = yaa.use('ext/server/store').storeOf(app)
       await store.read().catch(() => {}) // the view tries again, and says what is wrong
-      card.append(h('p.hint', null, t('demo.note')), yaa.use('ext/server/connect').connectView(store).el)
+      if (app.server.info()?.demo) card.append(h('p.hint', null, t('demo.note')))
+      card.append(yaa.use('ext/server/connect').connectView(store).el)
     } catch (error) {
       card.append(h('p.problem', null, /** @type {Error} */ (error).message))
     }

@@ -1,6 +1,6 @@
 """The demo model: a fixed script instead of a model, to show every feature without a provider.
 
-The registry returns it where no provider is configured or found. It decides from the messages
+It answers where no provider is configured or found. It decides from the messages
 alone, so the same session always gets the same answer, on any server. Every text says that no AI
 is at work.
 
@@ -21,23 +21,12 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from ..json_types import Event, Json, Message, MessageMeta
-from ..lib.strict_json import JSONError, dumps, loads
-from ..session.events import (
-    run_error,
-    text_delta,
-    text_end,
-    text_start,
-    think_delta,
-    think_end,
-    think_start,
-    tool_args,
-    tool_end,
-    tool_start,
-)
-from ..session.media import plain_text
-from . import BaseAPI, Options, decoder
-from .retry import Sleep
+from ...json_types import Event, Json, Message, MessageMeta
+from ...lib.strict_json import JSONError, dumps, loads
+from ...models import BaseAPI, Options, decoder
+from ...models.retry import Sleep
+from ...session import events
+from ...session.media import plain_text
 
 PACE_S = 0.012  # between two deltas: about 80 tokens a second
 SLOW = 25
@@ -78,7 +67,7 @@ class DemoAPI(BaseAPI):
         offered = [] if options.tool_choice == "none" else tools
         answer = decide(messages, offered, options.language)
         if answer.failure:
-            yield run_error(answer.failure, "upstream_error", retryable=True, attempts=1)
+            yield events.run_error(answer.failure, "upstream_error", retryable=True, attempts=1)
             return
         for number, event in enumerate(_events(answer, options)):
             yield event
@@ -95,7 +84,7 @@ class DemoAPI(BaseAPI):
             "ms": max(options.now_ms() - began, 0),
             "first_ms": 0,
         }
-        yield text_end(options.message_id, meta, options.now_ms())
+        yield events.text_end(options.message_id, meta, options.now_ms())
 
 
 @cache
@@ -322,16 +311,16 @@ def _events(answer: DemoAnswer, options: Options) -> Iterator[Event]:
     """Yield the events of an answer, all but TEXT_MESSAGE_END."""
     message, reasoning = options.message_id, options.reasoning_id
     if answer.thought:
-        yield from think_start(reasoning, message, "reasoning_content", options.now_ms())
+        yield from events.think_start(reasoning, message, "reasoning_content", options.now_ms())
         for piece in _WORDS.findall(answer.thought):
-            yield think_delta(reasoning, piece)
-        yield from think_end(reasoning)
-    yield text_start(message, options.now_ms())
+            yield events.think_delta(reasoning, piece)
+        yield from events.think_end(reasoning)
+    yield events.text_start(message, options.now_ms())
     for piece in list(answer.text) if answer.deltas else _WORDS.findall(answer.text):
-        yield text_delta(message, piece)
+        yield events.text_delta(message, piece)
     for name, arguments in answer.calls:
         call = options.new_id("call")
-        yield tool_start(call, name, message)
+        yield events.tool_start(call, name, message)
         for piece in re.findall(r"(?s).{1,12}", dumps(arguments)):
-            yield tool_args(call, piece)
-        yield tool_end(call)
+            yield events.tool_args(call, piece)
+        yield events.tool_end(call)

@@ -6,15 +6,15 @@ import json
 import re
 import unittest
 from itertools import count
-from pathlib import Path
 from typing import Any
 
+from server.extensions.demo.demo import MOST_DELTAS, DemoAPI, decide
 from server.json_types import Event, Message
-from server.models.demo import MOST_DELTAS, DemoAPI, decide
 
-from .fakes import check_brackets, fold, options, tool
+from ...models.fakes import check_brackets, fold, options, tool
+from ...tooling.tools import ROOT
 
-CLIENT = Path(__file__).resolve().parents[2] / "client"
+CLIENT = ROOT / "client"
 EVERY = [
     tool("datetime"),
     tool("calculator", {"expression": {"type": "string"}}),

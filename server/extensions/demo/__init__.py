@@ -1,0 +1,1 @@
+"""The demo model (docs/reference/extension-demo.md)."""
