@@ -79,7 +79,7 @@ def sample(schema: Any, level: int = 0) -> Any:
 def calls(tool: HttpTool) -> Iterator[Json]:
     """The arguments of two calls, and of one where they are the same."""
     schemas = tool.parameters["properties"]
-    needed = {name: sample(schemas[name]) for name in tool.parameters["required"]}
+    needed = {name: sample(schemas[name]) for name in tool.parameters.get("required", ())}
     yield needed
     if len(schemas) > len(needed):
         yield {name: sample(each) for name, each in schemas.items()}
