@@ -18,7 +18,7 @@ from typing import Any
 
 from server.config import Config
 from server.lib.sandbox import supervisor
-from server.lib.sandbox.warm_pools import OFFERED
+from server.lib.sandbox.warm_pools import OFFERED, WarmPools
 from server.lib.sandbox.worker_pool import WAITING, WorkerPool
 from server.tools.runner import Job
 from server.tools.toolbox import Toolbox
@@ -66,6 +66,24 @@ async def until(is_so: Callable[[], object]) -> bool:
             return False
         await asyncio.sleep(0.005)
     return True
+
+
+class SlowPool:
+    """A pool that is warm from `since` on."""
+
+    since = 0.0
+
+    def warm(self, count: int) -> None:
+        self.since = time.monotonic()
+
+
+class IdleTime(unittest.IsolatedAsyncioTestCase):
+    async def test_it_begins_when_the_processes_are_there(self) -> None:
+        pools, pool = WarmPools(), SlowPool()
+        self.addCleanup(pools.close)
+        pools.open(LONG_S)
+        pools.touch(pool, OFFERED)  # type: ignore[arg-type]
+        self.assertGreaterEqual(pools._used[pool].last, pool.since)  # type: ignore[index]
 
 
 class Warm(test_runner.Case):

@@ -57,10 +57,10 @@ class WarmPools:
         if self._loop is None:
             return
         use = self._used.setdefault(pool, _Use(0.0))
-        use.last = time.monotonic()
         if waiting:
             use.waiting = waiting
             pool.warm(waiting)
+        use.last = time.monotonic()  # not before it has processes
         if self._timer is None:
             self._timer = self._loop.call_later(self._idle_s, self._look)
 
