@@ -1,9 +1,9 @@
 """The catalog of tools: built-in, from the owner's files, and tool sources.
 
 Filled when the server starts and refreshed later; the toolbox reads `entries`. The owner's files
-(tool_files.py) and packages are described by child processes (user_tools.py, package_tools.py), so
-that the server runs none of their code; source files (program_tools.py) are the exception. A broken
-tool is left out and reported in `problems`; the others are loaded.
+(tool_files.py) are described by child processes (user_tools.py), so that the server runs none of
+their code; source files (program_tools.py) are the exception. A broken tool is left out and
+reported in `problems`; the others are loaded.
 """
 
 from __future__ import annotations

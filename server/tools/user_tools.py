@@ -1,7 +1,7 @@
 """Tools in the owner's files, in the worker: load the file, convert arguments, call, return JSON.
 
 The server never runs an owner's code: a child runs `describe`, and the server keeps the JSON.
-extensions/packages does the same for modules of packages, and shares the functions here.
+An extension does the same for modules of packages, and shares the functions here.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 
 from ..tooling.child import Yaa
+from ..tooling.own_model import write_model
 from ..tooling.tools import ROOT
 from . import walks
 
@@ -36,7 +37,9 @@ class WithoutExtensions(walks.OneEngine):
         with tempfile.TemporaryDirectory() as folder:
             copy_without_extensions(Path(folder))
             command = [sys.executable, "-m", "server"]
-            with Yaa({"server": {"discover": False}}, command=command, cwd=Path(folder)) as yaa:
+            settings = {"server": {"discover": False}}
+            home = write_model(Path(folder) / "home")
+            with Yaa(settings, command=command, cwd=Path(folder), home=home) as yaa:
                 self.walk("without-extensions", browser, {"url": yaa.link})
 
 

@@ -38,12 +38,14 @@ MODULES = (
 OF_THE_PAGE = re.compile(r"\bext\b|index\.html|textFiles")  # what a test of the client reads of it
 # Every test module that is left is imported: none may import what is gone.
 IMPORT = """
+import gc
 from importlib import import_module
 from tests.tooling import lanes
 
 for name in ("unit", "system", "interop", "browser"):
     for module in lanes.modules(name):
         import_module(module)
+gc.freeze()  # what they keep is not kept by the first that runs
 """
 ASK = """
 import tempfile

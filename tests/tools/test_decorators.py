@@ -109,7 +109,7 @@ class Imports(unittest.TestCase):
     def test_a_child_loads_none_of_what_only_the_server_needs(self) -> None:
         code = (
             f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-            "import server.tools.builtin.html, server.tools.package_tools, server.tools.workspace\n"
+            "import server.tools.builtin.html, server.tools.user_tools, server.tools.workspace\n"
             "print(*sys.modules)"
         )
         command = [sys.executable, "-I", "-c", code]
@@ -117,10 +117,7 @@ class Imports(unittest.TestCase):
         mine = {name for name in loaded if name.startswith("server.tools.")}
         self.assertEqual(
             {name for name in mine if not name.startswith("server.tools.builtin")},
-            {
-                f"server.tools.{name}"
-                for name in ("decorators", "package_tools", "user_tools", "workspace")
-            },
+            {f"server.tools.{name}" for name in ("decorators", "user_tools", "workspace")},
         )
 
     def test_what_a_file_cannot_import_is_named_with_the_way_that_there_is(self) -> None:

@@ -3,7 +3,7 @@
 Each is a virtual environment in `<home>/environments`, for one set of requirements and this Python;
 its note, a JSON file, is written when it is whole. The server reads only the note. It never starts
 a program of an environment, because packages may bring a `python` of their own: a worker enters it
-(package_tools.py) after it was restricted, and can only read it.
+after it was restricted, and can only read it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,6 +13,8 @@ from typing import Any
 from server.extensions.packages.python_packages import package_of, registration
 from server.lib.sandbox.package import Package, closed_folder
 from server.lib.sandbox.policy import outermost_folders
+
+from ...tooling.tools import ROOT
 
 
 class Case(unittest.TestCase):
@@ -120,6 +123,20 @@ class Registration(Case):
         for thing in (inner, lambda: 1, 5, len):
             with self.subTest(thing), self.assertRaisesRegex(ValueError, "cannot be registered"):
                 registration(thing)
+
+
+class Imports(unittest.TestCase):
+    def test_a_child_loads_none_of_what_only_the_server_needs(self) -> None:
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+            "import server.extensions.packages.package_tools\n"
+            "print(*(name for name in sys.modules if name.startswith('server.')))"
+        )
+        command = [sys.executable, "-I", "-c", code]
+        loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        rooms = {name.split(".")[1] for name in loaded}
+        self.assertEqual(rooms, {"extensions", "lib", "tools"})
+        self.assertNotIn("server.tools.runner", loaded)
 
 
 if __name__ == "__main__":
