@@ -27,7 +27,7 @@ from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config, defaults
 from server.context import compact
 from server.lib import strict_json
-from server.models import decoder, http_model, vendors
+from server.models import decoder, http_model, registry, vendors
 from server.session import (
     agent_definition,
     config_schema,
@@ -39,7 +39,6 @@ from server.session import (
     schema,
     skills,
 )
-from server.session.limits import API_PATHS
 from server.session.modes import MODES
 from server.settings import schema as kinds
 from server.tools import permission_mode
@@ -177,6 +176,7 @@ class Reference(unittest.TestCase):
                 routes = {route for path in paths for route in method_and_path(path)}
                 keys = {key.replace("*", "<name>") for key in each.config_keys}
                 rows = {"Route": routes, "Key": keys, "Code": set(each.errors)}
+                rows["API"] = {*each.model_apis}
                 rows["Command"] = {command.name for command in each.commands}
                 options, _ = command_line(f"server/extensions/{name}/extension.py")
                 rows["Flag"] = options - {"--help"}
@@ -192,7 +192,7 @@ class Reference(unittest.TestCase):
     def test_providers(self) -> None:
         names = kinds.PROVIDER.keys() - kinds.OF_EXTENSIONS.keys()
         self.assert_rows("providers.md", "Provider key", names)
-        self.assert_rows("providers.md", "API", set(API_PATHS))
+        self.assert_rows("providers.md", "API", set(registry.APIS))
         self.assert_rows("providers.md", "Preset", set(vendors.PRESETS))
         every = {each.name for each in dataclasses.fields(vendors.Preset)}
         flags = every - vendors.OF_THE_ENTRY

@@ -119,6 +119,12 @@ def perform(command: str, names: Collection[str], *arguments: Any) -> int:
     return code
 
 
+def model_apis(names: Collection[str]) -> dict[str, Any]:
+    """Return the APIs of models that the extensions of these names have: name -> RemoteAPI."""
+    pairs = ((name, each.model_apis) for name, each in select(names).items())
+    return {api: load(name, about.api) for name, apis in pairs for api, about in apis.items()}
+
+
 def session_store(name: str, config: Any) -> Any:
     """Return what `--store` names: the sessions of an extension. Raises KeyError."""
     chosen = select(config.server["extensions"])

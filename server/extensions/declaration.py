@@ -99,6 +99,17 @@ class Command(NamedTuple):
     arguments: Callable[[ArgumentParser], object] = lambda parser: None
 
 
+class ModelApi(NamedTuple):
+    """An API that models are called by.
+
+    path  end of the address of its calls, behind the base address
+    api   "module:name" of its RemoteAPI (models/http_model.py)
+    """
+
+    path: str
+    api: str
+
+
 @dataclass(frozen=True)
 class Extension:
     """What is known of an extension before anything is open.
@@ -111,6 +122,7 @@ class Extension:
     trusted_folders  "module:name" of a function: (the half `server`, home folder) -> folders whose
                   content is trusted, which no tool may change; "" for none
     errors        code of a Problem -> (HTTP status, title)
+    model_apis    name of an API, as a provider's `api` has it -> ModelApi
     commands      of the command line
     variables     "module:name" of a function that reads another system's variables as settings:
                   environment -> (settings by dotted key, lines for the owner); "" for none
@@ -129,6 +141,7 @@ class Extension:
     config_mistakes: str = ""
     trusted_folders: str = ""
     errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    model_apis: Mapping[str, ModelApi] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     variables: str = ""
     refused: str = ""

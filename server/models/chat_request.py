@@ -1,8 +1,8 @@
 """Build the JSON body of a Chat Completions request from session-shaped messages and tools.
 
-`OpenAIAPI` calls `request` before each attempt; `anthropic` and `responses` use its parts. The
-flags of the preset decide what a provider gets. The same messages always give the same bytes, so
-that the provider's prompt cache applies; ids, times and envelopes of yaa's own are not sent.
+`OpenAIAPI` calls `request` before each attempt; the other APIs use its parts. The flags of the
+preset decide what a provider gets. The same messages always give the same bytes, so that the
+provider's prompt cache applies; ids, times and envelopes of yaa's own are not sent.
 """
 
 from __future__ import annotations
@@ -575,7 +575,7 @@ def settings(provider: Provider, options: Options, *, tools: bool) -> dict[str, 
 # -- content parts --------------------------------------------------------------------------------
 # Split session messages into typed pieces, for the Responses and the Messages API.
 #
-# `responses` and `anthropic` convert the pieces to blocks of their API. All pieces are well formed,
+# Both convert the pieces to blocks of their API. All pieces are well formed,
 # also for a document that a client has written wrongly.
 
 Piece = tuple[str, Any]

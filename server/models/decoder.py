@@ -1,8 +1,8 @@
 """Common part of the decoders: turn one answer of a model into the events of one message.
 
-The decoders of the three APIs (`chat_decoder`, `responses_decoder`, `anthropic_decoder`) are
-Answers: each reads its own wire format; reasoning, text, calls, usage and the end are handled
-here. Each delta becomes an event at once, and no delta is dropped, blank or not.
+The decoder of each API is a StreamDecoder: it reads its own wire format; reasoning, text, calls,
+usage and the end are handled here. Each delta becomes an event at once, and no delta is dropped,
+blank or not.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     request → http/client → StreamReader → StreamDecoder → events
 
-The agent calls `stream` once per step. The modules `chat`, `responses` and `anthropic` define the
-request body and the decoder of their API; everything between is here. Failures of the provider,
+The agent calls `stream` once per step. The module of an API, as `chat`, defines the request body
+and the decoder; everything between is here. Failures of the provider,
 the network or the data become a `Failure`, and `stream` turns that into a RUN_ERROR event.
 """
 

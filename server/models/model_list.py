@@ -13,12 +13,11 @@ from urllib.parse import urlsplit, urlunsplit
 from ..lib.http.client import Client, ClientError, Timeouts
 from ..lib.runtime.offload import offload
 from ..lib.strict_json import JSONError, loads
-from ..session.limits import API_PATHS
 from ..telemetry import log
 from .failure import MAX_ERROR_BODY, Failure, from_status
 from .http_model import RemoteAPI
 from .registry import Models
-from .vendors import ListedModel, models_in
+from .vendors import API_PATHS, ListedModel, models_in
 
 PATIENCE = Timeouts(connect=10, first_byte=15, idle=10, total=20)
 MAX_LIST = 16 << 20  # bytes; the longest lists have about one

@@ -28,7 +28,6 @@ PLUGINS = ("openrouter",)  # presets whose search is a plugin
 USE, RESULT = "server_tool_use", "_tool_result"  # newer searches run code, whose results end so
 BLOCK = ("type", "id", "name", "input", "tool_use_id", "content", "caller")  # kept of both
 CITED = "cited_text"  # our item for a text block of Messages: {type, chars, citations}
-CALL = "web_search_call"  # item of Responses
 _TITLES = ("title", "document_title", "filename", "file_id")  # members with a name
 
 
@@ -59,11 +58,6 @@ def chat_members(provider: Provider, search: Json) -> Json:
     if provider.preset.name in PLUGINS:
         return {"plugins": [{"id": "web", **search}]}
     return {"web_search_options": search}
-
-
-def responses_tool(search: Json) -> Json:
-    """Return the tool of a Responses request."""
-    return {**search, "type": "web_search"}
 
 
 def messages_tool(search: Json) -> Json:

@@ -16,11 +16,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..json_types import Json
-from ..session.limits import API_PATHS
 from .chat_request import ToolNameMap, media_digest, media_in
 from .failure import Failure, read_error
 from .retry import CallPacer
-from .vendors import Preset, Provider
+from .vendors import API_PATHS, Preset, Provider
 
 STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
 LEFT_OUT: Any = ...  # in place of a value: the member is not sent

@@ -8,11 +8,12 @@ session that brings an address brings its own key, and the two are never combine
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from .. import extensions
 from ..config import ConfigError
 from ..errors import Problem
 from ..json_types import Json
@@ -20,7 +21,6 @@ from ..lib.http.client import Client, address_of, is_public
 from ..lib.http.parser import is_loopback
 from ..lib.json_schema.field_types import NUMBER, Misfit, misfits
 from ..session.config_schema import CONFIG
-from ..session.limits import API_PATHS
 from ..settings.owner_code import run_in_thread
 from ..telemetry import log
 from . import BaseAPI
@@ -31,9 +31,9 @@ from .chat import OpenAIAPI
 from .http_model import RemoteAPI
 from .public_models import public_facts
 from .quirks import EndpointState
-from .responses import ResponsesAPI
 from .retry import CallPacer
 from .vendors import (
+    API_PATHS,
     OF_THE_ENTRY,
     PRESETS,
     DiscoveredProviders,
@@ -54,11 +54,7 @@ NO_MODEL = (
     "No model is set: paste a key in the page, name a provider in server.providers, or start one"
     " that is found on this machine."
 )
-APIS: dict[str, type[RemoteAPI]] = {
-    "chat": OpenAIAPI,
-    "responses": ResponsesAPI,
-    "messages": AnthropicAPI,
-}
+APIS: dict[str, type[RemoteAPI]] = {"chat": OpenAIAPI, "messages": AnthropicAPI}  # of the kernel
 
 
 @dataclass(frozen=True)
@@ -103,6 +99,8 @@ class Models:
     ) -> None:
         self._client = client
         self.fallbacks: dict[str, Model] = {}  # by name; the first answers if there is no other
+        names = server.get("extensions", (extensions.ALL,))
+        self._apis: dict[str, type[RemoteAPI]] = APIS | extensions.model_apis(names)
         self._rules: Mapping[str, Any] = server.get("client_providers") or {}
         self._hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
         configured = server.get("providers") or {}
@@ -116,17 +114,21 @@ class Models:
         self._offered: dict[str, dict[str, Json]] = {}  # by provider: about each listed model
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
-            _check(name, entry)
+            _check(name, entry, self._apis)
         if found is not None:
             self.add(found)
 
     def add(self, found: DiscoveredProviders) -> None:
-        """Add discovered providers, behind the configured ones."""
+        """Add discovered providers, behind the configured ones, without those of other APIs."""
         for name, entry in found.providers.items():
-            if name not in self._entries:
+            if name in self._entries:
+                continue
+            try:
+                _check(name, entry, self._apis)
                 self._entries[name] = entry
                 self._found.add(name)
-                _check(name, entry)
+            except ConfigError as error:
+                logger.warning("the provider found as %s is not used: %s", name, error)
 
     def single_models(self) -> list[str]:
         """Return the names of providers with a key of which only one model is known."""
@@ -228,7 +230,7 @@ class Models:
         """Yield (name, api, address of its calls, entry) of the owner's, the default one first."""
         for name in dict.fromkeys((self.default, *self._entries)):
             if entry := self._entries.get(name):
-                yield name, *_place_of(entry, _preset(entry)), entry
+                yield name, *_place_of(entry, _preset(entry), self._apis), entry
 
     # -- the server's own -------------------------------------------------------------------------
 
@@ -277,7 +279,7 @@ class Models:
         theirs.pop("extra_body", None)  # it could undo what the owner has set
         settings = _mapping(entry, "model_settings") | theirs
         provider = _provider(
-            *(name, entry, wanted, preset, model, settings),
+            *(name, _place_of(entry, preset, self._apis), entry, wanted, preset, model, settings),
             key=entry.get("api_key") or "",
             headers=entry.get("headers") or {},
             extra_body=entry.get("extra_body") or {},
@@ -320,11 +322,11 @@ class Models:
             name = _text(wanted, "preset")
             raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
         try:
-            _, url = _place_of(wanted, preset)
+            place = _place_of(wanted, preset, self._apis)
         except ValueError as error:
             raise _invalid("api_url", str(error)) from None
-        host = urlsplit(url).hostname or ""
-        public_only = self._admit(url)
+        host = urlsplit(place[1]).hostname or ""
+        public_only = self._admit(place[1])
         key, model = _text(wanted, "api_key"), _text(wanted, "model_name") or preset.model_name
         if not key:
             raise _invalid("api_key", "A provider of your own needs its own api_key.")
@@ -333,7 +335,7 @@ class Models:
         settings = _mapping(wanted, "model_settings")
         wanted = _with_public(wanted, preset, model)
         provider = _provider(
-            *(host, wanted, {}, preset, model, settings),
+            *(host, place, wanted, {}, preset, model, settings),
             key=key,
             extra_body=_mapping(wanted, "extra_body"),
             public_only=public_only,
@@ -390,11 +392,11 @@ class Models:
         """Return the model behind one of the APIs of its endpoint, None if it has no such path."""
         url, own = urlsplit(provider.url), API_PATHS[provider.api]
         if api != provider.api:
-            if not url.path.endswith(own):
+            if api not in self._apis or not url.path.endswith(own):
                 return None
             path = url.path.removesuffix(own) + API_PATHS[api]
             provider = replace(provider, api=api, url=url._replace(path=path).geturl())
-        return APIS[api](
+        return self._apis[api](
             *(provider, self._client, peer),
             by_api=lambda other: self._remote(provider, peer, other),
         )
@@ -407,6 +409,7 @@ class Models:
 
 def _provider(
     name: str,
+    place: tuple[str, str],
     entry: Mapping[str, Any],
     wanted: Mapping[str, Any],
     preset: Preset,
@@ -423,15 +426,14 @@ def _provider(
     limits = [each for each in (entry.get("max_tokens"), wanted.get("max_tokens")) if each]
     costs = _costs(entry) or _costs(wanted)
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
-    api, url = _place_of(entry, preset)
     if kind.get("is_vision") is False:  # true takes nothing back that `quirks` says
         preset = replace(preset, images=False)
     return Provider(
         name,
-        url,
+        place[1],
         model,
         preset,
-        api,
+        place[0],
         is_function_call=kind.get("is_function_call") is not False,
         is_reasoning=kind.get("is_reasoning") is True,
         tool_mode=str(entry.get("tool_mode") or "auto"),
@@ -443,14 +445,14 @@ def _provider(
     )
 
 
-def _place_of(entry: Mapping[str, Any], preset: Preset) -> tuple[str, str]:
+def _place_of(entry: Mapping[str, Any], preset: Preset, apis: Collection[str]) -> tuple[str, str]:
     """Return (API, address of its calls) of an entry. Raises ValueError for an unusable address."""
     given = str(entry.get("api_url") or "").strip()
-    api = choose_api(str(entry.get("api") or "").strip(), given, preset)
+    api = choose_api(str(entry.get("api") or "").strip(), given, preset, apis)
     return api, request_url(api, given, preset)
 
 
-def _check(name: str, entry: Mapping[str, Any]) -> None:
+def _check(name: str, entry: Mapping[str, Any], apis: Collection[str]) -> None:
     """Raise ConfigError for a mistake in the owner's configuration, at start."""
     where = f"server.providers.{name}"
     known = find_preset(entry.get("preset") or "")
@@ -459,14 +461,15 @@ def _check(name: str, entry: Mapping[str, Any]) -> None:
         hint = f"; did you mean {near[0]}?" if near else ": " + ", ".join(PRESETS)
         raise ConfigError(f"{where}.preset: {entry['preset']!r} is not known{hint}")
     flags = {each.name for each in fields(Preset)} - OF_THE_ENTRY
-    for each in (entry, *(entry.get("models") or ())):
-        quirks = each.get("quirks") if isinstance(each, Mapping) else None
-        if unknown := {*(quirks or {})} - flags:
+    special = [each for each in entry.get("models") or () if isinstance(each, Mapping)]
+    for each in (entry, *special):
+        if unknown := {*(each.get("quirks") or {})} - flags:
             raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is no flag")
     if not (entry.get("api_url") or known.base_url):
         raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
     try:
-        _place_of(entry, known)
+        for each in (entry, *special):
+            _place_of({**entry, "api": each.get("api", entry.get("api"))}, known, apis)
     except ValueError as error:
         raise ConfigError(f"{where}.api_url: {error}") from None
 

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
+from .. import extensions
 from ..lib.http.client import Client, ClientError, Timeouts
 from ..lib.http.parser import is_loopback
 from ..lib.strict_json import JSONError, loads
-from ..session.limits import API_PATHS
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
 NOT_FORCED = frozenset({"auto", "none"})
+# The APIs that are known -> the path of their requests.
+API_PATHS = {"chat": "/chat/completions", "messages": "/messages"} | {
+    name: about.path for name, about in extensions.all_of("model_apis").items()
+}
 
 
 @dataclass(frozen=True)
@@ -302,21 +306,21 @@ def endpoint(url: str, api: str = "chat") -> str:
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, parts.query, ""))
 
 
-def choose_api(api: str, url: str, preset: Preset) -> str:
+def choose_api(api: str, url: str, preset: Preset, apis: Collection[str] = tuple(API_PATHS)) -> str:
     """Return the API: a provider's `api`, else by the end of its address, else the preset's.
 
-    Responses is the vendor's own: servers at other addresses are compatible with Chat Completions.
-    Raises ValueError for an unknown `api`.
+    Responses is the vendor's own: servers at other addresses are compatible with Chat Completions,
+    as the vendor's own is. Raises ValueError for an `api` or an address of none of `apis`.
     """
-    if api and api not in API_PATHS:
-        raise ValueError(f"{api!r:.40} is not known: {', '.join(API_PATHS)}")
     path = urlsplit(url.strip()).path.rstrip("/")
-    for each, end in API_PATHS.items():
-        if api == each or (not api and path.endswith(end)):
-            return each
+    api = api or next((each for each, end in API_PATHS.items() if path.endswith(end)), "")
     given = url.strip() if "://" in url else f"//{url.strip()}"
     elsewhere = url.strip() and host_of(given) != host_of(preset.base_url)
-    return "chat" if elsewhere and preset.api == "responses" else preset.api
+    by_chat = preset.api == "responses" and (elsewhere or preset.api not in apis)
+    api = api or ("chat" if by_chat else preset.api)
+    if api not in apis:
+        raise ValueError(f"the API {api!r:.40} is not known: {', '.join(apis)}")
+    return api
 
 
 def request_url(api: str, url: str, preset: Preset) -> str:

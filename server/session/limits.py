@@ -44,9 +44,8 @@ TOOL_MODES = ("auto", "native", "json_schema", "text")
 # Which calls a session asks about, the strictest first (tools/permission_mode.py).
 BEYOND_RULES = ("edits_run", "copy_runs")
 ASK = ("every_call", "by_rules", *BEYOND_RULES)
-# The APIS of providers -> the path of their requests; "" stands for the API of the vendor.
-API_PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
-APIS = ("", *API_PATHS)
+# The APIs that a session may name for a provider of its own; "" stands for the API of the vendor.
+APIS = ("", "chat", "responses", "messages")
 
 ALONE = ("max_parallel_calls", "max_request_size", "max_values")
 GROUPS = ("session", "tool")  # objects of limits

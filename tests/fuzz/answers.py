@@ -14,14 +14,12 @@ from typing import Any
 
 from server.json_types import Event
 from server.lib.strict_json import canonical
-from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import StreamDecoder, StreamReader
 from server.models.failure import Failure
-from server.models.responses import ResponsesDecoder
 from server.session.schema import check
 
-from ..models.fakes import check_brackets, fold, options, provider
-from ..models.speakers import SPEAKERS, Messages, Responses
+from ..models.fakes import APIS, check_brackets, fold, options, provider
+from ..models.speakers import SPEAKERS
 from ..models.test_chat_decoder import SCANNERS, SENT, VECTORS, decoder_of, wire
 from .mutate import broken_bytes, broken_json, cut
 
@@ -94,8 +92,7 @@ def decoder(api: str, vector: dict[str, Any], mode: str) -> StreamReader:
     made: StreamDecoder = decoder_of(vector, mode)
     if api != "chat":
         scanner = SCANNERS[mode]()
-        kind = ResponsesDecoder if api == "responses" else AnthropicDecoder
-        made = kind(source, options(), str, scanner)
+        made = APIS[api].decoder(source, options(), str, scanner)
     return StreamReader(made, source)
 
 
@@ -119,9 +116,8 @@ def broken_frames(raw: bytes, chance: random.Random) -> bytes:
 @functools.cache
 def streams() -> dict[str, list[bytes]]:
     """Valid ones, by the API they are of."""
-    found = {"chat": [wire(vector) for vector in VECTORS], "responses": [], "messages": []}
+    found = {api: [wire(vector) for vector in VECTORS] if api == "chat" else [] for api in APIS}
     for speaker in SPEAKERS:
-        api = {Responses: "responses", Messages: "messages"}.get(type(speaker), "chat")
-        found[api] += [speaker.stream(parts) for parts in PARTS]
-        found[api] += [speaker.stream(PARTS[0], "length")]
+        found[speaker.api] += [speaker.stream(parts) for parts in PARTS]
+        found[speaker.api] += [speaker.stream(PARTS[0], "length")]
     return found

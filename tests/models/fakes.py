@@ -11,13 +11,17 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from server import extensions
 from server.json_types import Event, Session
-from server.models import Options
+from server.models import Options, registry
+from server.models.http_model import RemoteAPI
 from server.models.vendors import PRESETS, Provider, endpoint
 from server.session.fold import Folder
 
 logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
 
+# Every API that is there: in a server's registry are those that its configuration names.
+APIS: dict[str, type[RemoteAPI]] = registry.APIS | extensions.model_apis((extensions.ALL,))
 KEY = "sk-canary-0123456789abcdef"
 
 

@@ -1,5 +1,7 @@
 """The same answer in the words of three APIs, and what a request says in the same three.
 
+SPEAKERS are those of the APIs that are there.
+
 An answer is a list of ("think", pieces, seal), ("text", pieces) and ("call", id, name, pieces);
 `Speaker.stream` makes the bytes of each, `Speaker.heard` reads the conversation of a request back,
 as (who, what) pairs that do not depend on the API.
@@ -10,6 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+
+from server.models.vendors import API_PATHS
 
 Part = tuple[Any, ...]
 Json = dict[str, Any]
@@ -232,4 +236,6 @@ class Responses(Speaker):
         return found
 
 
-SPEAKERS: tuple[Speaker, ...] = (Chat(), Responses(), Messages())
+ALL_SPEAKERS: tuple[Speaker, ...] = (Chat(), Responses(), Messages())
+SPEAKERS = tuple(each for each in ALL_SPEAKERS if each.api in API_PATHS)
+BY_API = {each.api: each for each in SPEAKERS}

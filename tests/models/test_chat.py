@@ -15,10 +15,10 @@ from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.chat_request import tool_mode
 from server.models.quirks import EndpointState
-from server.models.registry import APIS
 
 from ..tooling import patience
 from .fakes import (
+    APIS,
     CHUNKED,
     KEY,
     STOP,

@@ -27,14 +27,14 @@ from server.models.chat import OpenAIAPI
 from server.models.chat_request import MANY
 from server.models.http_model import FAST, RemoteAPI
 from server.models.quirks import EndpointState
-from server.models.registry import APIS, Model
-from server.models.vendors import PRESETS, Provider, choose_api, endpoint
+from server.models.registry import Model
+from server.models.vendors import API_PATHS, PRESETS, Provider, choose_api, endpoint
 from server.session.fold import Folder
-from server.session.limits import API_PATHS
 from server.session.quoted_texts import SentTexts
 
 from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (
+    APIS,
     KEY,
     FakeTime,
     Request,
@@ -49,7 +49,7 @@ from .fakes import (
     tool,
 )
 from .fakes import Peer as Side
-from .speakers import CACHED, COMPLETION, PROMPT, SPEAKERS, Heard, Part, Speaker
+from .speakers import BY_API, CACHED, COMPLETION, PROMPT, SPEAKERS, Heard, Part, Speaker
 
 THOUGHT: Part = ("think", ["Let me ", "see. ☃"], "c2VhbA==")
 FIRST: list[Part] = [
@@ -207,9 +207,8 @@ class WholeRun(Case):
 
     async def test_every_preset_answers_a_conversation_with_tools_twice(self) -> None:
         """Each call with its result goes back in every later request, and no answer is lost."""
-        by_api = {speaker.api: speaker for speaker in SPEAKERS}
         for name, preset in PRESETS.items():
-            speaker = by_api[choose_api("", preset.base_url, preset)]
+            speaker = BY_API[choose_api("", preset.base_url, preset)]
             calls = [("call", f"{call[1]}2", *call[2:]) for call in FIRST if call[0] == "call"]
             again = [part for part in FIRST if part[0] != "call"] + calls
             parts = (FIRST, LAST, again, LAST)
@@ -442,7 +441,7 @@ class Alike(Case):
                 return body
 
         made: list[weakref.ref[Body]] = []
-        chat = next(each for each in SPEAKERS if each.api == "chat")
+        chat = BY_API["chat"]
         async with serving(error("503 Busy", "later"), answer(chat.stream(LAST))) as server:
             api = Watched(
                 speaking(chat, server), self.client, clock=self.time, sleep=self.time.sleep
@@ -462,9 +461,10 @@ class Alike(Case):
             ("responses", "404 No", gone),
             ("messages", "400 No", "messages.1.content.0: Invalid `signature` in `thinking` block"),
         ]
-        speakers: dict[str, Speaker] = {speaker.api: speaker for speaker in SPEAKERS}
         for api, status, words in refusals:
-            speaker, refusal = speakers[api], error(status, words)
+            if not (speaker := BY_API.get(api)):
+                continue
+            refusal = error(status, words)
             async with serving(answer(speaker.stream(FIRST))) as server:
                 made = message(await self.collect(self.api(speaker, server)))
             results = [
@@ -485,9 +485,9 @@ class Alike(Case):
 
     async def test_a_refused_field_is_left_out_from_then_on(self) -> None:
         """By this model, and of an object only the member that is meant."""
-        cases: list[tuple[Speaker, str, dict[str, Any], str, list[Any]]] = [
+        cases: list[tuple[str, str, dict[str, Any], str, list[Any]]] = [
             (
-                SPEAKERS[1],
+                "responses",
                 "Your organization must be verified to generate reasoning summaries."
                 " (reasoning.summary)",
                 {"is_reasoning": True, "settings": {"reasoning_effort": "low"}},
@@ -495,35 +495,37 @@ class Alike(Case):
                 [{"summary": "auto", "effort": "low"}, {"effort": "low"}, {"effort": "low"}],
             ),
             (
-                SPEAKERS[1],
+                "responses",
                 'Encrypted content is not supported with this model: "include"',
                 {"is_reasoning": True},
                 "include",
                 [["reasoning.encrypted_content"], None, None],
             ),
             (
-                SPEAKERS[2],
+                "messages",
                 "This model does not support the effort parameter.",
                 {"settings": {"reasoning_effort": "low"}},
                 "output_config",
                 [{"effort": "low"}, None, None],
             ),
             (
-                SPEAKERS[2],
+                "messages",
                 "adaptive thinking is not supported on this model",
                 {"is_reasoning": True},
                 "thinking",
                 [{"type": "adaptive", "display": "summarized"}, None, None],
             ),
             (
-                SPEAKERS[2],
+                "messages",
                 "`temperature` is deprecated for this model.",
                 {"settings": {"use_custom_temp": True, "temperature": 0.5}},
                 "temperature",
                 [0.5, None, None],
             ),
         ]
-        for speaker, words, changes, name, wanted in cases:
+        for api_name, words, changes, name, wanted in cases:
+            if not (speaker := BY_API.get(api_name)):
+                continue
             body = json.dumps({"error": {"message": words, "param": "include"}}).encode()
             refusal = answer(body, "400 No", kind="application/json")
             async with serving(refusal, answer(speaker.stream(LAST))) as server:

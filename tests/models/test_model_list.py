@@ -9,10 +9,10 @@ from typing import Any
 from server.lib.http.client import Client
 from server.models.failure import Failure
 from server.models.model_list import base_of, list_models
-from server.models.registry import APIS, Models
+from server.models.registry import Models
 from server.models.vendors import MAX_MODELS, ListedModel
 
-from .fakes import KEY, Peer, Reply, Server, answer, error, serving
+from .fakes import APIS, KEY, Peer, Reply, Server, answer, error, serving
 
 
 def page(value: Any) -> bytes:

@@ -243,8 +243,9 @@ class Tools(Case):
         data = base64.b64encode(pictures.PDF).decode()
         self.write(self.home / "tools" / "charts.py", self.ATTACHES % pictures.PDF.hex())
         call = ("call", "c1", "chart", [json.dumps({"name": "a.pdf"})])
-        parts = zip(SPEAKERS, ("file", "input_file", "document"), strict=True)
-        for speaker, part in turns.share(parts, 3):
+        names = {"chat": "file", "responses": "input_file", "messages": "document"}
+        for speaker in turns.share(SPEAKERS, 3):
+            part = names[speaker.api]
             for quirks in ({}, {"documents": False}):
                 with self.subTest(speaker.api, quirks=quirks):
                     await self.begin(speaker, *script(speaker, [call], SEEN), quirks=quirks)

@@ -12,11 +12,10 @@ from server.json_types import Event
 from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.quirks import QUIRKS, UNSIGNED, EndpointState, learn_flags
-from server.models.registry import APIS
-from server.models.vendors import PRESETS
-from server.session.limits import API_PATHS
+from server.models.vendors import API_PATHS, PRESETS
 
 from .fakes import (
+    APIS,
     STOP,
     FakeTime,
     Request,

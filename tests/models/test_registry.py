@@ -12,11 +12,11 @@ from server.config import ConfigError
 from server.errors import Problem
 from server.lib.http.client import Client
 from server.models.http_model import RemoteAPI
-from server.models.registry import APIS, NO_MODEL, Model, Models
+from server.models.registry import NO_MODEL, Model, Models
 from server.models.vendors import OF_THE_ENTRY, DiscoveredProviders, Provider
 
 from ..fakes import ScriptedModel
-from .fakes import KEY, STOP, answer, options, said, serving, sse
+from .fakes import APIS, KEY, STOP, answer, options, said, serving, sse
 
 THEIRS = "sk-theirs-0123456789"
 MAIN = {
@@ -75,11 +75,8 @@ class Apis(unittest.TestCase):
 
     def test_of_the_server(self) -> None:
         cases: list[tuple[dict[str, Any], str, str]] = [
-            ({"preset": "openai"}, "responses", "https://api.openai.com/v1/responses"),
             ({"preset": "openai", "api": "chat"}, "chat")
             + ("https://api.openai.com/v1/chat/completions",),
-            ({"preset": "openai", "api_url": "api.openai.com"}, "responses")
-            + ("https://api.openai.com/v1/responses",),
             ({"preset": "openai", "api_url": "https://gateway.example/v1"}, "chat")
             + ("https://gateway.example/v1/chat/completions",),
             ({"preset": "anthropic"}, "messages", "https://api.anthropic.com/v1/messages"),

@@ -8,15 +8,11 @@ import unittest
 from typing import Any
 
 from server.json_types import Event
-from server.models.anthropic import AnthropicDecoder
-from server.models.chat_decoder import Decoder
 from server.models.decoder import StreamReader
-from server.models.responses import ResponsesDecoder
 
-from .fakes import check_brackets, message, options, provider
+from .fakes import APIS, check_brackets, message, options, provider
 from .speakers import Part, Speaker
 
-DECODERS = {"chat": Decoder, "messages": AnthropicDecoder, "responses": ResponsesDecoder}
 PARTS: list[Part] = [
     ("think", ["First ", "I think. ☃"], "c2lnMQ=="),
     ("text", ["Then ", "I say 🙂."]),
@@ -29,7 +25,7 @@ PARTS: list[Part] = [
 def read(api: str, *chunks: bytes, **changes: Any) -> list[Event]:
     """The events of a stream that comes in these pieces."""
     source = provider(api=api, **changes)
-    decoder = DECODERS[api](source, options())
+    decoder = APIS[api].decoder(source, options())
     reader = StreamReader(decoder, source)
     found: list[Event] = []
     for chunk in chunks:

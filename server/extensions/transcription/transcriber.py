@@ -20,7 +20,7 @@ from ...lib.runtime.offload import offload
 from ...lib.strict_json import JSONError, browser_safe, loads
 from ...models.failure import MAX_ERROR_BODY, Failure, from_status, quote
 from ...models.registry import Models
-from ...session.limits import API_PATHS
+from ...models.vendors import API_PATHS
 from ...telemetry import trace_context
 
 PATH = "/audio/transcriptions"

@@ -84,7 +84,7 @@ class Who(Case):
              ("p0", "small", "http://127.0.0.1:9/v1/audio/transcriptions")),
             ([{**own, "api_url": "http://127.0.0.1:9/v1/chat/completions?v=2"}],
              ("p0", "small", "http://127.0.0.1:9/v1/audio/transcriptions?v=2")),
-            ([{**own, "api": "responses", "api_url": "http://127.0.0.1:9/v1/responses"}],
+            ([{**own, "api": "messages", "api_url": "http://127.0.0.1:9/v1/messages"}],
              ("p0", "small", "http://127.0.0.1:9/v1/audio/transcriptions")),
             ([openai], ("p0", USUAL["api.openai.com"],
                         "https://api.openai.com/v1/audio/transcriptions")),

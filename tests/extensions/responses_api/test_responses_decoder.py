@@ -9,9 +9,9 @@ from typing import Any
 
 from server.models.failure import Failure
 
-from . import whole
-from .fakes import message
-from .speakers import Responses, frame
+from ...models import whole
+from ...models.fakes import message
+from ...models.speakers import Responses, frame
 
 Json = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Build requests of the Responses API: OpenAI's, and compatible vendors'.
 
-`http_model` makes the call, `responses_decoder` reads the answer. Sources:
+`models/http_model.py` makes the call, ResponsesDecoder reads the answer. Sources:
 https://platform.openai.com/docs/api-reference/responses and the types of the official SDK.
 Nothing is stored at the provider, so every request has the whole conversation, and reasoning goes
 back encrypted and in place.
@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..json_types import Json, Message
-from ..lib.strict_json import as_list, as_object, as_text, objects_in
-from . import Options, chat_request, provider_search
-from .chat_request import of_answer, of_content
-from .decoder import StreamDecoder, inner
-from .failure import Failure
-from .http_model import RemoteAPI
-from .provider_search import CALL
-from .tool_call_assembler import PartialCall
-from .vendors import Provider
+from ...json_types import Json, Message
+from ...lib.strict_json import as_list, as_object, as_text, objects_in
+from ...models import Options, chat_request, provider_search
+from ...models.chat_request import of_answer, of_content
+from ...models.decoder import StreamDecoder, inner
+from ...models.failure import Failure
+from ...models.http_model import RemoteAPI
+from ...models.tool_call_assembler import PartialCall
+from ...models.vendors import Provider
 
 # -- responses decoder ----------------------------------------------------------------------------
 # Decode the events of a Responses answer into the events of one assistant message.
@@ -34,6 +33,7 @@ from .vendors import Provider
 # kinds are ignored.
 
 SUMMARY, TEXT = "reasoning_summary", "reasoning_text"  # reasoning.field
+CALL = "web_search_call"  # item of a search of the provider's own
 
 # Types of events and of parts: the kind of text, and the member that has all of it.
 _TEXTS = {
@@ -241,7 +241,7 @@ def request(asked: chat_request.ModelRequest) -> dict[str, Any]:
     if provider.is_reasoning:
         body["include"] = ["reasoning.encrypted_content"]
     search = provider_search.search_options(provider, options)
-    searching = [] if search is None else [provider_search.responses_tool(search)]
+    searching = [] if search is None else [{**search, "type": "web_search"}]
     if offered or searching:
         body["tools"] = [_tool(tool, provider.preset.strict, names) for tool in offered] + searching
     if offered:

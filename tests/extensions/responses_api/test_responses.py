@@ -6,10 +6,10 @@ import json
 import unittest
 from typing import Any
 
+from server.extensions.responses_api.responses import request
 from server.models.chat_request import ModelRequest, ToolNameMap
-from server.models.responses import request
 
-from .fakes import options, provider, tool
+from ...models.fakes import options, provider, tool
 
 Json = dict[str, Any]
 

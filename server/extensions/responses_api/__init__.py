@@ -1,0 +1,1 @@
+"""The Responses API of models (docs/reference/extension-responses-api.md)."""
