@@ -19,7 +19,9 @@ from . import VERSION
 from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
-from .agents.registry import AgentRegistry
+from .agents.agent_save import AgentSaveTool, agent_save
+from .agents.registry import AgentFolders, AgentRegistry
+from .agents.routes import SettingsAgents
 from .api import idempotency
 from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
@@ -29,7 +31,6 @@ from .api.person_runs import PersonRuns
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
 from .api.settings import Live, Settings
-from .api.settings_agents import SettingsAgents
 from .api.settings_folders import SettingsFolders
 from .api.settings_keys import SettingsKeys
 from .api.settings_runs import SettingsRuns
@@ -53,6 +54,7 @@ from .models.adapter import BaseAPI, adapters
 from .models.model_list import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
+from .session.agents import Agents
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
 from .session.modes import catalog
@@ -126,10 +128,11 @@ class App:
         trusted = owners(server["api_keys"], home_key=server["home_key"])
         self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
         files = files or RecordedFiles.of(config, trusted)
-        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings, self.accounts, files)
-        self.toolbox.add(tools)
+        self.toolbox = Toolbox(config, self.client, self.ceilings, self.accounts, files)
+        saver = AgentSaveTool.of(agent_save, agents=AgentFolders(config.agents_folder, trusted))
+        self.toolbox.add([saver, *tools])
         known = config.agents_folder, config.session["agent"], trusted
-        self.agents = AgentRegistry(*known, limits=config.session["config"]["limits"])
+        self.agents: Agents = AgentRegistry(*known, limits=config.session["config"]["limits"])
         self.locks: Locks = former.locks if former else locks or Locks(config.home / "claims.lock")
         self.is_replaced = False
         self.records = RunRecords(config.home / "runs", ttl_s, clock=clock)

@@ -14,13 +14,13 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agent.run_parts import MakePart
 from server.agent.run_records import RunRecords, StopSignals
-from server.agents.registry import AgentRegistry
 from server.config import Config, defaults
 from server.errors import Problem
 from server.json_types import Event, Session, ToolResult
 from server.lib.strict_json import canonical
 from server.models import BaseAPI, Options
 from server.session import events
+from server.session.agents import Agents
 from server.session.call_actions import Verdict
 from server.session.json_patch import copy_json
 from server.session.limits import LimitCeilings
@@ -468,7 +468,7 @@ def agent(
         model,  # type: ignore[arg-type]
         toolbox,  # type: ignore[arg-type]
         claims or MemoryClaims(),  # type: ignore[arg-type]
-        agents=AgentRegistry(limits=config.session["config"]["limits"]),
+        agents=Agents(limits=config.session["config"]["limits"]),
         ceilings=LimitCeilings(config.server["limits"], {}),
         workspaces=workspaces or SessionFiles(config.home),
         locks=Locks(),

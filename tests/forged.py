@@ -33,7 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.call_decisions import LOST
-from server.agents.registry import AgentRegistry
+from server.agents.agent_save import AgentSaveTool, agent_save
+from server.agents.registry import AgentFolders, AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.json_types import Event, ToolResult
@@ -385,6 +386,7 @@ class RecordingToolbox(Toolbox):
         server["sandbox"]["require"] = "none"
         super().__init__(Config(server, fakes.DEFAULTS["session"], home))
         self.ran: list[tuple[str, Json]] = []
+        self.add([AgentSaveTool.of(agent_save, agents=AgentFolders(home / "agents"))])
         for name, hints, properties in OTHERS:
             schema = {"type": "object", "properties": properties, "required": list(properties)}
             tool = Tool(name, "A tool.", schema, hints=hints_of(hints))

@@ -159,7 +159,7 @@ class Reference(unittest.TestCase):
     def test_routes(self) -> None:
         pages = {"http.md": ["app", "api/workspaces", "api/objects"]}
         pages["http.md"] += ["api/settings", "api/settings_trials"]
-        pages["http.md"] += ["api/settings_keys", "api/settings_agents", "api/settings_runs"]
+        pages["http.md"] += ["api/settings_keys", "agents/routes", "api/settings_runs"]
         pages["http.md"] += ["api/settings_folders"]
         pages["http.md"].append("api/sign_in")
         for page, files in pages.items():
@@ -426,7 +426,8 @@ def command_line(path: str) -> tuple[set[str], set[str]]:
 
 def built_in_tools() -> Iterator[str]:
     """The names under which the built-in tools are offered."""
-    for path in sorted((ROOT / "server" / "tools").rglob("*.py")):
+    folders = (ROOT / "server" / name for name in ("agents", "tools"))
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]

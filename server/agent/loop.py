@@ -24,7 +24,6 @@ from itertools import islice
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
-from ..agents.registry import AgentRegistry
 from ..config import Config
 from ..context import compact as context
 from ..errors import Problem
@@ -43,6 +42,7 @@ from ..session import (
     prompts,
     skills,
 )
+from ..session.agents import Agents
 from ..session.events import IDS, put, state_delta
 from ..session.fold import Folder, digest, find_message, yaa_metadata
 from ..session.kept_sessions import KeptSession
@@ -127,7 +127,7 @@ class BaseAgent:
     toolbox: Toolbox
     claims: InitVar[Claims]
     _: KW_ONLY
-    agents: AgentRegistry
+    agents: Agents
     ceilings: LimitCeilings
     workspaces: Workspaces
     locks: InitVar[Locks]

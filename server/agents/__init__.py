@@ -1,1 +1,1 @@
-"""Agent definitions: those shipped with the server, and the registry that reads the owner's."""
+"""Agent definitions in files: shipped, the owner's and those that sessions saved."""

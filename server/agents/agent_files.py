@@ -1,6 +1,6 @@
 """Read, write and delete agent files for their owner, who edits them in the page.
 
-Unlike what a model saves (tools/agent_save.py), such a definition may let tools run without
+Unlike what a model saves (agent_save.py), such a definition may let tools run without
 asking and may name prompt files. A name is checked before a path is made of it.
 """
 

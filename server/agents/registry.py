@@ -1,13 +1,11 @@
 """The registry of agents: built in, the owner's `agents/*.json`, and those that other keys saved.
 
-Used before each run to find the session's definition, and for `/info`. A folder is read again once
-anything in it has changed, so an edit takes effect with the next run. A file that cannot be used is
-listed in `problems`, and its last valid version stays in use.
+A folder is read again once anything in it has changed, so an edit takes effect with the next run.
+A file that cannot be used is listed in `problems`, and its last valid version stays in use.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
@@ -18,20 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem, refuse
-from ..json_types import AgentDefinition, RunWarning
-from ..lib.json_schema.field_types import Misfit
+from ..json_types import AgentDefinition
 from ..lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
-from ..lib.strict_json import JSONError, dumps, loads, pointer
+from ..lib.strict_json import JSONError, dumps, loads
 from ..session import agent_definition as definitions
-from ..session.agent_definition import DEFAULT, MAX_FILE, files_named
-from ..session.json_patch import copy_json
+from ..session.agent_definition import MAX_FILE, files_named
+from ..session.agents import Agents, UsableAgent
 from ..telemetry import log
 
 # -- folders --------------------------------------------------------------------------------------
 # The folders of agent definitions: built in, the owner's, and one for each other key.
 #
-# Read by registry.py; tools/agent_save.py writes into the first folder of a key. An agent that a
+# Read by registry.py; agent_save.py writes into the first folder of a key. An agent that a
 # key saves is visible to that key only, unless it is the owner's.
 
 BUILT_IN = Path(__file__).parent
@@ -116,6 +112,8 @@ def _text(path: Path) -> str:
 
 _QUOTED = re.compile(r'"""(.*?)"""', re.DOTALL)
 
+ORIGINS = ("built in", "home", "key")  # of this server, the owner's, saved by the asking key
+
 logger = log.get("agents")
 
 
@@ -140,12 +138,10 @@ class AgentFile:
         return self.stamp == stamp and same
 
 
-class AgentRegistry:
-    """The agents of a server.
+class AgentRegistry(Agents):
+    """The agents of files.
 
-    `folder`: the owner's, which may be missing. `default`: the agent of a session that names none.
-    `owners`: as in Folders. `limits`: the default limits of a session. The `owner` in the methods
-    is that of the API key (api.auth.Key).
+    `folder`: the owner's, which may be missing. `owners`: as in AgentFolders.
     """
 
     def __init__(
@@ -155,96 +151,34 @@ class AgentRegistry:
         owners: Collection[str] = ("",),
         limits: Mapping[str, Any] | None = None,
     ) -> None:
-        self._default, self._limits = default, limits or {}
+        super().__init__(default, limits)
         self._folders = AgentFolders(folder, owners) if folder else None
         self._files: dict[Path, dict[str, AgentFile]] = {BUILT_IN: _scan_folder(BUILT_IN, {})}
         self._stamps: dict[Path, FileStamps] = {}
 
-    def resolve(self, session: Mapping[str, Any], owner: str = "") -> AgentDefinition:
-        """Return the definition for a run of this session: the server's, else the session's own.
+    def usable(self, owner: str = "") -> dict[str, UsableAgent]:
+        """Return the agents of one key by name. Their origins are ORIGINS."""
+        return {
+            name: UsableAgent(file.definition, origin, file.stamp[0] // 1_000_000_000)
+            for origin, folder in zip(ORIGINS, self._refresh(owner), strict=False)
+            for name, file in self._files[folder].items()
+            if file.definition
+        }
 
-        Raises Problem, before any side effect.
-        """
-        return self.resolve_with_warnings(session, owner)[0]
-
-    def resolve_with_warnings(
-        self, session: Mapping[str, Any], owner: str = ""
-    ) -> tuple[AgentDefinition, list[RunWarning]]:
-        """Return the definition for a run, and warnings for the user (`run.warnings`).
-
-        A definition in the session may only narrow what is allowed, and never replaces one of this
-        server, not even one whose file cannot be used. Raises Problem for an unknown agent.
-        """
-        usable = self._usable_agents(owner)
-        name = session.get("agent") or ""
-        name = self._default if name in DEFAULT else name
-        if name in usable:
-            copy: AgentDefinition = copy_json(usable[name][1])
-            return copy, []
-        brought = definitions.definition_of(session)
-        theirs = isinstance(brought, dict) and brought.get("name") == name
-        files = (each for folder in self._refresh(owner) for each in self._files[folder])
-        unusable = any(each.lower() == name.lower() for each in files)  # nor one that looks like it
-        if theirs and not unusable:
-            definition, left_out = definitions.narrow_definition(
-                _check_definition(name, brought), self._limits
-            )
-            remark = definitions.left_out_remark(name, left_out)
-            return definition, [remark] if left_out else []
-        known = sorted(usable)
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        shown = name if len(name) <= 64 else name[:63] + "…"
-        detail = f"This server has no agent {shown!r}.{hint} Known: {', '.join(known)}."
-        raise Problem("agent_unknown", detail, errors=[Misfit(("agent",), detail).error()])
-
-    def info(self, owner: str = "") -> list[dict[str, Any]]:
-        """Return the agents for `/info`, the default one first.
-
-        Each is `{name, description?, mode?, provider?, model?, tools?, origin, default?}`.
-        `origin`: "built in", "home" for the owner's, "key" for those that the asking key saved.
-        """
-        shown = ("name", "description", "mode", "provider", "model", "tools")
-        origins = ("built in", "home", "key")
-        listed = []
-        for name, (_, definition, above) in self._usable_agents(owner).items():
-            about: Mapping[str, Any] = definition
-            item = {key: about[key] for key in shown if key in about}
-            item["origin"] = origins[above]
-            listed.append({**item, "default": True} if name == self._default else item)
-        return sorted(listed, key=lambda item: not item.get("default"))
-
-    def write_times(self, owner: str = "") -> dict[str, int]:
-        """Return when each agent's file was last written, in Unix seconds."""
-        files = self._usable_agents(owner).items()
-        return {name: file.stamp[0] // 1_000_000_000 for name, (file, *_) in files}
+    def file_names(self, owner: str = "") -> list[str]:
+        """Return the names of all files, also of those that cannot be used."""
+        return [name for folder in self._refresh(owner) for name in self._files[folder]]
 
     def problems(self, tools: Collection[str] = (), owner: str = "") -> list[str]:
-        """Return the problems in the files of the owner and of this key, one line each.
-
-        None contains a path outside. `tools`: the names of all tools, to find unknown ones; empty
-        to skip that.
-        """
+        """Return the problems in the files of the owner and of this key. See Agents."""
         found = []
         for folder in self._refresh(owner)[1:]:
             for name, file in self._files[folder].items():
                 unknown = definitions.unknown_tools(file.definition or {}, tools) if tools else []
                 found += [f"agents/{name}.json: {text}" for text in (*file.problems, *unknown)]
-        if self._default not in self._usable_agents(owner):
-            found.append(f"session.agent is {self._default}, and there is no such agent")
+        if self.default not in self.usable(owner):
+            found.append(f"session.agent is {self.default}, and there is no such agent")
         return found
-
-    def _usable_agents(self, owner: str) -> dict[str, tuple[AgentFile, AgentDefinition, int]]:
-        """Return the agents of one key by name, as (file, definition, origin).
-
-        The origin is 0 for built in, 1 for the owner's, 2 for the key's own.
-        """
-        return {
-            name: (file, file.definition, above)
-            for above, folder in enumerate(self._refresh(owner))
-            for name, file in self._files[folder].items()
-            if file.definition
-        }
 
     def _refresh(self, owner: str) -> list[Path]:
         """Read what has changed in the folders. Return the folders, built in first."""
@@ -344,11 +278,3 @@ def _plain_json(text: str) -> str:
         return dumps(inner.removeprefix("\n").removesuffix("\n")) + "\n" * match[1].count("\n")
 
     return _QUOTED.sub(quote, text)
-
-
-def _check_definition(name: str, brought: AgentDefinition) -> AgentDefinition:
-    """Return the definition that a session brought along. Raises Problem if it is not valid."""
-    definition, misfits = definitions.read(name, brought)
-    place = pointer("config", "agent")
-    refuse("session_invalid", [{**each, "pointer": place + each["pointer"]} for each in misfits])
-    return definition

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..agent.run_parts import RunPart
-from ..agents.registry import AgentRegistry
 from ..api.person_runs import PersonRuns
 from ..api.router import Route
 from ..api.sessions import Runs
@@ -20,6 +19,7 @@ from ..lib.http.client import Client
 from ..lib.sandbox.policy import Mount
 from ..lib.sandbox.process import Job
 from ..models.registry import Models
+from ..session.agents import Agents
 from ..session.limits import LimitCeilings
 from ..tools.execution_claims import Claims, Locks
 from ..tools.tool_source import ToolSource
@@ -41,7 +41,7 @@ class Host(NamedTuple):
     ceilings: LimitCeilings
     env: Mapping[str, str]
     toolbox: Toolbox
-    agents: AgentRegistry
+    agents: Agents
     claims: Claims
     locks: Locks
     clock: Callable[[], int]

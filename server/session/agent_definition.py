@@ -1,6 +1,6 @@
 """Read agent definitions, and derive a session's tools, policy, provider and limits from them.
 
-server/agents reads the files; `accept` copies the resolved definition into the session
+agents.py finds the definition of a run; `accept` copies the resolved definition into the session
 (`config.agent`), so that any server can continue it. A session can only narrow what its agent
 allows, and an agent only what the server allows. Pure.
 """

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..agents.registry import AgentFolders
 from ..lib.http.client import Client
 from ..lib.json_schema.compile import member
 from ..lib.json_schema.validate import Mismatch, SchemaError, Schemas, Validator
@@ -27,7 +26,6 @@ from ..session.client_tools import NAME
 from ..session.json_patch import parse_pointer
 from ..telemetry import log
 from . import builtin
-from .agent_save import AgentSaveTool, agent_save
 from .base import Tool
 from .decorators import ToolError
 from .fetch import FetchTool, fetch_url
@@ -69,14 +67,12 @@ class Catalog:
     def __init__(
         self,
         runner: ToolRunner,
-        agents: AgentFolders,
         client: Client | None = None,
         reachable: Collection[str] = (),
     ) -> None:
         """Add the built-in tools; those that need the network only with a `client`.
 
-        `agents`: folders of agent definitions. `reachable`: hosts on private networks that may be
-        fetched.
+        `reachable`: hosts on private networks that may be fetched.
         """
         self._runner = runner
         # Never changed, but replaced as a whole: decisions about large sessions read it in threads.
@@ -96,7 +92,6 @@ class Catalog:
         if client:
             network = {"client": client, "runner": runner, "allowed": reachable}
             self.add(FetchTool.of(fetch_url, **network))
-        self.add(AgentSaveTool.of(agent_save, agents=agents))
         for tool in session_tools():
             self.add(tool)
         self.named = {

@@ -16,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..agents.registry import AgentFolders
 from ..config import Config
 from ..errors import Problem
 from ..json_types import Event, Json, LedgerEntry, Session, ToolCall, ToolResult
@@ -116,14 +115,12 @@ class Toolbox:
         self,
         config: Config,
         client: Client | None = None,
-        owners: Collection[str] = ("",),
         ceilings: LimitCeilings | None = None,
         accounts: Accounts | None = None,
         files: SessionFiles | None = None,
     ) -> None:
         """Create a toolbox; without a `client`, tools that need the network are absent.
 
-        `owners`: keys that may change the agents shared by all keys (agents/registry.py).
         `ceilings`: limits per key; default: the server's limits for every key. `accounts`: what
         people hold of the process. `files`: those of sessions; None: only a folder for each.
         """
@@ -146,8 +143,7 @@ class Toolbox:
         self.permissions = PermissionModes(server["permission_modes"], self.runner)
         self.host = ""  # operating system for tools that run here; empty if none can run
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = AgentFolders(config.agents_folder, owners)
-        self._catalog = Catalog(self.runner, agents, client, allowed)
+        self._catalog = Catalog(self.runner, client, allowed)
         self._offers: list[tuple[Any, Offer]] = []  # by the settings, the latest first
 
     @property

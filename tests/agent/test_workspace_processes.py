@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.loop import BaseAgent
-from server.agents.registry import AgentRegistry
 from server.config import Config
+from server.session.agents import Agents
 from server.session.fold import Folder
 from server.session.limits import LimitCeilings
 from server.session.workspace_stand import stand_of
@@ -71,7 +71,7 @@ class Server:
         self.agent = BaseAgent(
             *(self.config, self.model, self.toolbox, claims),  # type: ignore[arg-type]
             ids=Ids(f"{self.home.name}{self.starts}-"),
-            agents=AgentRegistry(limits=self.config.session["config"]["limits"]),
+            agents=Agents(limits=self.config.session["config"]["limits"]),
             ceilings=LimitCeilings(limits, {}),
             locks=Locks(self.home / "claims.lock"),
             workspaces=self.toolbox.workspaces,

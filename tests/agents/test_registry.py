@@ -57,7 +57,7 @@ class Folder(Case):
         self.write("mine.json", {"description": "mine"})
         self.write("coder.json", {"description": "mine too"})
         self.write("broken.json", "{")
-        found = self.agents.write_times()
+        found = {name: each.written for name, each in self.agents.usable().items()}
         self.assertEqual((found["mine"], found["coder"]), (1, 2))
         self.assertGreater(found["default"], 1_600_000_000)
         self.assertEqual(set(found), {item["name"] for item in self.agents.info()})
@@ -276,12 +276,10 @@ class Folder(Case):
                 listed = {item["name"]: item["origin"] for item in agents.info(owner)}
                 self.assertEqual(listed[name], "home" if trusted else "key")
                 self.assertEqual((listed["team"], listed["default"]), ("home", "built in"))
-                self.assertIn(name, agents.write_times(owner))
                 self.assertIn("broken.json", str(agents.problems(owner=owner)))
                 for other in ("ann", "carol", "key-1"):
                     sees = trusted or other == owner
-                    self.assertEqual(name in {i["name"] for i in agents.info(other)}, sees)
-                    self.assertEqual(name in agents.write_times(other), sees)
+                    self.assertEqual(name in agents.usable(other), sees)
                     self.assertEqual("broken.json" in str(agents.problems(owner=other)), sees)
                     if not sees:
                         with self.assertRaises(Problem) as caught:

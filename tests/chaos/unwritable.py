@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from server.agents.routes import SettingsAgents
 from server.api.auth import Keys
 from server.api.objects import Objects
 from server.api.router import Router
 from server.api.settings import Settings
-from server.api.settings_agents import SettingsAgents
 from server.api.settings_keys import SettingsKeys
 from server.api.sign_in import SignInLinks
 from server.api.sign_in_codes import SignInCodes

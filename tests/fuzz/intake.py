@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.loop import BaseAgent
-from server.agents.registry import AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.lib import strict_json
@@ -30,10 +29,10 @@ from server.lib.strict_json import JSONError, canonical
 from server.models import registry
 from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
+from server.session.agents import Agents
 from server.session.fold import Folder, digest
 from server.session.limits import LimitCeilings
 from server.telemetry import log
-from server.tools.agent_save import AgentSaveTool
 from server.tools.base import Emit, Invocation, Tool
 from server.tools.execution_claims import Locks
 from server.tools.fetch import FetchTool
@@ -133,7 +132,7 @@ def admissible(document: Any, chance: random.Random) -> None:
 # -- a host ----------------------------------------------------------------------------------------
 
 LOG = io.StringIO()
-AGENTS = AgentRegistry()
+AGENTS = Agents()
 
 
 def agent(chance: random.Random) -> BaseAgent:
@@ -192,7 +191,7 @@ class Dry(Tool):
 
 def dry(tool: Tool) -> Tool:
     """The tool, not run; as it is if it only works on the session."""
-    if not isinstance(tool, ChildTool | FetchTool | AgentSaveTool):
+    if not isinstance(tool, ChildTool | FetchTool):
         return tool
     made: type[Tool] = type("Dried", (Dry, type(tool)), {})
     return made(**{each.name: getattr(tool, each.name) for each in fields(tool)})

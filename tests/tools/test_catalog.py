@@ -9,7 +9,6 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import AgentFolders
 from server.lib.json_schema.validate import SchemaError
 from server.lib.sandbox.process import Outcome
 from server.tools.base import Tool
@@ -31,7 +30,7 @@ def tool(kind: type[Tool], **properties: Any) -> Tool:
 def catalog(folder: Path | None = None) -> Catalog:
     """The catalog of a server without a network."""
     folder = folder or Path()
-    return Catalog(ToolRunner(folder), AgentFolders(folder))
+    return Catalog(ToolRunner(folder))
 
 
 class Meeting(ToolRunner):
@@ -56,7 +55,7 @@ class Files(unittest.IsolatedAsyncioTestCase):
             for each in ("a.py", "b.py", "c.py"):
                 (Path(name) / each).write_text("")
             runner = Meeting(Path(name) / "workspaces")
-            found = Catalog(runner, AgentFolders(Path(name)))
+            found = Catalog(runner)
             async with asyncio.timeout(seconds(10)):
                 await found.add_files(Path(name))
             self.assertEqual((runner.running, found.problems), (3, []))

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from server.agents.agent_save import AgentSaveTool, agent_save
+from server.agents.registry import AgentFolders
 from server.config import load
 from server.lib.http.client import Client
 from server.lib.sandbox.policy import TIERS
@@ -88,6 +90,8 @@ class Modes(unittest.IsolatedAsyncioTestCase):
         flags |= {f"server.{key}": value for key, value in server.items()}
         config = load(self.home / "home", None, {}, flags)
         found = Toolbox(config, Client(), files=Workspaces.of(config))
+        saver = AgentSaveTool.of(agent_save, agents=AgentFolders(config.agents_folder))
+        found.add([saver])
         found.runner.sandbox = make_proof(tier, network, {})
         return found
 

@@ -138,8 +138,7 @@ class Offered(Case):
     def test_built_in_tools_in_a_fixed_order(self) -> None:
         builtin = [
             *("calculator", "datetime", "shell", "python", "read_file", "write_file"),
-            *("edit_file", "list_files", "search_files", "agent_save", "ask_user"),
-            "finish",
+            *("edit_file", "list_files", "search_files", "ask_user", "finish"),
         ]
         self.assertEqual(self.names(self.toolbox()), builtin)
         self.assertEqual(self.names(self.toolbox()), builtin)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from server.agents.agent_save import AgentSaveTool
 from server.app import App
 from server.config import load
 from server.lib.sandbox.probe import make_proof
-from server.tools.agent_save import AgentSaveTool
 from server.tools.base import Tool
 from server.tools.client_tools import ClientTool
 from server.tools.fetch import FetchTool

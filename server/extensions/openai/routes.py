@@ -296,15 +296,15 @@ class OpenAI:
         raise Problem("agent_unknown", detail, status=404)
 
     def _models(self, call: RequestContext) -> list[dict[str, Any]]:
-        written = self._agents.write_times(call.key.owner)
+        agents = self._agents.usable(call.key.owner)
         return [
             {
-                "id": agent["name"],
+                "id": name,
                 "object": "model",
-                "created": written.get(agent["name"], 0),
+                "created": agents[name].written,
                 "owned_by": OWNER,
             }
-            for agent in self._agents.info(call.key.owner)
+            for name in sorted(agents, key=lambda name: name != self._agents.default)
         ]
 
     async def chat(self, call: RequestContext) -> None:

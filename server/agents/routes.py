@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from ..agents.agent_files import agent_files, delete_agent, write_agent
+from ..api.body import BodyLimits, read_fields
+from ..api.router import RequestContext, Route
+from ..api.settings import owners_only
 from ..lib.json_schema.objects import object_schema
 from ..session.agent_definition import MAX_FILE
-from .body import BodyLimits, read_fields
-from .router import RequestContext, Route
-from .settings import owners_only
+from .agent_files import agent_files, delete_agent, write_agent
 
 MAX_BODY = BodyLimits(2 * MAX_FILE, 20_000)
 _REVISION = {"type": "string", "maxLength": 64}

@@ -11,11 +11,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.agents.agent_save import MOST, AgentSaveTool, agent_save, save
 from server.agents.registry import AgentFolders, AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.session.agent_definition import MAX_FILE
-from server.tools.agent_save import MOST, save
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, events_of
@@ -165,6 +165,7 @@ class Saving(unittest.TestCase):
 
     def test_it_asks_first(self) -> None:
         toolbox = Toolbox(Config(DEFAULTS["server"], DEFAULTS["session"], self.home))
+        toolbox.add([AgentSaveTool.of(agent_save, agents=self.folders)])
         session: Any = {"id": "s", "messages": [], "grants": [], "calls": {}}
         session["config"] = copy.deepcopy(DEFAULTS["session"]["config"])
         arguments = json.dumps({"name": "a", "definition": {"mode": "plain"}})
