@@ -47,10 +47,6 @@ class OneAgent(unittest.TestCase):
             self.refused("MINE", {"name": "MINE", "policy": policy}).code, "agent_unknown"
         )
 
-    def test_what_is_given_away_is_a_copy(self) -> None:
-        self.agents.resolve({})["name"] = "other"
-        self.assertEqual(self.agents.resolve({}), {"name": "mine"})
-
 
 if __name__ == "__main__":
     unittest.main()
