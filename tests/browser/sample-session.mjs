@@ -111,5 +111,5 @@ export async function put(page, ...sessions) {
   await page.reload();
   await page.waitForSelector("article.message");
   // What is pressed before it is there leaves the focus nowhere.
-  await page.waitForFunction(() => { try { return Boolean(globalThis.yaa.use("ui/focus-recovery")) } catch { return false } });
+  await page.waitForSelector("form.composer .permission"); // it begins with what keeps the focus
 }

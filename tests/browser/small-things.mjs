@@ -174,7 +174,7 @@ await main(async (walk, job) => {
 
   await walk.step("a file that comes while the tray of a new session is made is in it", async () => {
     await put(page, said("before a file", [user, { id: "a1", role: "assistant", content: "Yes." }]));
-    await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/attachments")) } catch { return false } });
+    await page.waitForSelector("form.composer .tray"); // the composer has them now, for each session
     await page.evaluate(() => {
       const { run, context } = yaa.use("ui/commands");
       const { settings, views } = context().app;
