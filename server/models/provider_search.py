@@ -9,8 +9,7 @@ items (StreamDecoder._keep).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..json_types import Citation, Json
@@ -24,10 +23,6 @@ MOST = 100  # citations of one answer that are kept
 MAX_URL, MAX_TITLE, MAX_TEXT = 2_048, 300, 2_000
 
 PLUGINS = ("openrouter",)  # presets whose search is a plugin
-# https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
-USE, RESULT = "server_tool_use", "_tool_result"  # newer searches run code, whose results end so
-BLOCK = ("type", "id", "name", "input", "tool_use_id", "content", "caller")  # kept of both
-CITED = "cited_text"  # our item for a text block of Messages: {type, chars, citations}
 _TITLES = ("title", "document_title", "filename", "file_id")  # members with a name
 
 
@@ -58,65 +53,6 @@ def chat_members(provider: Provider, search: Json) -> Json:
     if provider.preset.name in PLUGINS:
         return {"plugins": [{"id": "web", **search}]}
     return {"web_search_options": search}
-
-
-def messages_tool(search: Json) -> Json:
-    """Return the tool of a Messages request."""
-    return {"type": "web_search_20250305", **search, "name": OWN_TOOL}
-
-
-# -- what goes back -------------------------------------------------------------------------------
-
-
-def returned_items(items: Iterable[Json]) -> list[Json]:
-    """Return the blocks of Messages without uses that have no result, and results without a use.
-
-    The API refuses both; an answer that broke off may have them.
-    """
-    items = list(items)
-    uses = {str(each.get("id")) for each in items if each["type"] == USE}
-    whole = uses & {str(each.get("tool_use_id")) for each in items if is_result(each["type"])}
-    return [
-        each
-        for each in items
-        if not is_server_block(each["type"])
-        or each.get("id" if each["type"] == USE else "tool_use_id") in whole
-    ]
-
-
-def kept_block(block: Json) -> Json:
-    """Return what is kept of a use or a result, to send it back."""
-    found = {name: block[name] for name in BLOCK if name in block}
-    return {"input": {}, **found} if found["type"] == USE else found
-
-
-def is_server_block(kind: str) -> bool:
-    """Return whether a block of Messages is the use or the result of a tool of the provider."""
-    return kind == USE or is_result(kind)
-
-
-def is_result(kind: str) -> bool:
-    """Return whether a block of Messages is the result of one of the provider's own tools."""
-    return kind.endswith(RESULT) and kind != "mcp_tool_result"
-
-
-def input_of(text: str) -> Json:
-    """Return the input of a use from its streamed JSON, {} if that is no object."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return as_object(value)
-
-
-def cited_blocks(text: str, cited: Json | None) -> Iterator[Json]:
-    """Yield the blocks of a text. Its beginning is the block of `cited`, None for none."""
-    chars, citations = (cited or {}).get("chars"), (cited or {}).get("citations")
-    if type(chars) is int and isinstance(citations, list) and text[:chars].strip():
-        yield {"type": "text", "text": text[:chars], "citations": citations}
-        text = text[chars:]
-    if text.strip():
-        yield {"type": "text", "text": text}
 
 
 # -- what is cited --------------------------------------------------------------------------------

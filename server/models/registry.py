@@ -26,7 +26,6 @@ from ..telemetry import log
 from . import BaseAPI
 from .adapter import AdapterAPI
 from .adapter import BaseAPI as Adapter
-from .anthropic import AnthropicAPI
 from .chat import OpenAIAPI
 from .http_model import RemoteAPI
 from .public_models import public_facts
@@ -54,7 +53,7 @@ NO_MODEL = (
     "No model is set: paste a key in the page, name a provider in server.providers, or start one"
     " that is found on this machine."
 )
-APIS: dict[str, type[RemoteAPI]] = {"chat": OpenAIAPI, "messages": AnthropicAPI}  # of the kernel
+APIS: dict[str, type[RemoteAPI]] = {"chat": OpenAIAPI}  # of the kernel
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
 NOT_FORCED = frozenset({"auto", "none"})
 # The APIs that are known -> the path of their requests.
-API_PATHS = {"chat": "/chat/completions", "messages": "/messages"} | {
+API_PATHS = {"chat": "/chat/completions"} | {
     name: about.path for name, about in extensions.all_of("model_apis").items()
 }
 

@@ -95,6 +95,7 @@ class Requests(unittest.TestCase):
                 with self.subTest(name, variant=variant):
                     self.assertEqual(misfits(json.loads(json.dumps(body)), hint), [])
 
+    @needs("messages_api")
     def test_messages(self) -> None:
         self.check(Messages(), MessageCreateParamsStreaming)
 
@@ -119,6 +120,7 @@ class Requests(unittest.TestCase):
 
 @tools.needs(OPENAI, ANTHROPIC)
 class Streams(unittest.IsolatedAsyncioTestCase):
+    @needs("messages_api")
     async def test_messages(self) -> None:
         ours = made_by(Messages())
         async with serving(answer(Messages().stream(ANSWER))) as server:

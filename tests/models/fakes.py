@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -15,7 +15,7 @@ from server import extensions
 from server.json_types import Event, Session
 from server.models import Options, registry
 from server.models.http_model import RemoteAPI
-from server.models.vendors import PRESETS, Provider, endpoint
+from server.models.vendors import PRESETS, Preset, Provider, choose_api, endpoint
 from server.session.fold import Folder
 
 logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
@@ -34,6 +34,13 @@ def options(**changes: Any) -> Options:
         "now_ms": lambda: 1_700_000_000_000,
     }
     return Options(**{**fixed, **changes})
+
+
+def usual_api(preset: Preset) -> str:
+    """The API that a vendor is asked by, "" if that is not there."""
+    with suppress(ValueError):
+        return choose_api("", preset.base_url, preset)
+    return ""
 
 
 def provider(url: str = "http://127.0.0.1:1", preset: str = "custom", **changes: Any) -> Provider:

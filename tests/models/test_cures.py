@@ -13,10 +13,21 @@ from server.models.chat import OpenAIAPI
 from server.models.http_model import RemoteAPI
 from server.models.quirks import LEFT_OUT, EndpointState, cures, other_api
 from server.models.registry import Models
-from server.models.vendors import API_PATHS, PRESETS, choose_api
+from server.models.vendors import API_PATHS, PRESETS
 
 from ..extensions import needs
-from .fakes import APIS, Server, answer, error, message, options, provider, serving, tool
+from .fakes import (
+    APIS,
+    Server,
+    answer,
+    error,
+    message,
+    options,
+    provider,
+    serving,
+    tool,
+    usual_api,
+)
 from .speakers import BY_API, Part
 
 ASK: Any = [{"id": "u1", "role": "user", "content": "go"}]
@@ -74,7 +85,7 @@ class Read(unittest.TestCase):
         for said in (b"", b"\xff", b"[]", b'"x"', b'{"error":"x"}', b"[" * 9000):
             self.assertEqual(cures(said, BODY, OpenAIAPI.optional), {})
 
-    @needs("responses_api")
+    @needs("messages_api", "responses_api")
     def test_which_api_it_names(self) -> None:
         for words, api, wanted in (
             (EFFORT, "chat", "responses"),
@@ -232,7 +243,8 @@ class Presets(unittest.IsolatedAsyncioTestCase):
             for name in ("c1", "c2")
         ]
         for preset in PRESETS.values():
-            spoken = choose_api("", preset.base_url, preset)
+            if not (spoken := usual_api(preset)):
+                continue
             speaker = BY_API[spoken]
             answers = [answer(speaker.stream(parts)) for parts in (*looks, YES)]
             async with serving(*answers) as server:

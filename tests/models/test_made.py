@@ -189,6 +189,8 @@ class Addresses(unittest.TestCase):
             ("chat", {"images": [part_of("https://made.test/a) [b](javascript:1")]}),
             ("chat", {"images": [part_of("file:///etc/passwd")]}),
         ):
+            if api not in APIS:
+                continue
             with self.subTest(api, shape=shape):
                 made = message(whole.read(api, body(api, shape)))
                 self.assertEqual((made["content"], codes(made)), ("ok", [ANSWER_UNREAD]))

@@ -12,6 +12,7 @@ from server.models.model_list import base_of, list_models
 from server.models.registry import Models
 from server.models.vendors import MAX_MODELS, ListedModel
 
+from ..extensions import needs
 from .fakes import APIS, KEY, Peer, Reply, Server, answer, error, serving
 
 
@@ -79,14 +80,17 @@ class Lists(unittest.IsolatedAsyncioTestCase):
         asked = server.requests[0]
         self.assertEqual(asked.line, "GET /v1/models HTTP/1.1")
         self.assertEqual(asked.headers["authorization"], f"Bearer {KEY}")
+        async with serving(page({"data": []})) as server:
+            await list_models(self.api(server.url), self.client, with_key=False)
+            self.assertNotIn(KEY, str(server.requests))
+
+    @needs("messages_api")
+    async def test_what_the_messages_api_is_sent(self) -> None:
         _, server = await self.ask(page({"data": []}), api="messages", preset="anthropic")
         asked = server.requests[0]
         self.assertEqual(asked.line, "GET /v1/models?limit=1000 HTTP/1.1")
         self.assertEqual(asked.headers["x-api-key"], KEY)
         self.assertNotIn("authorization", asked.headers)
-        async with serving(page({"data": []})) as server:
-            await list_models(self.api(server.url), self.client, with_key=False)
-            self.assertNotIn(KEY, str(server.requests))
 
     def test_base_urls(self) -> None:
         for api in APIS:

@@ -79,11 +79,8 @@ class Apis(unittest.TestCase):
             + ("https://api.openai.com/v1/chat/completions",),
             ({"preset": "openai", "api_url": "https://gateway.example/v1"}, "chat")
             + ("https://gateway.example/v1/chat/completions",),
-            ({"preset": "anthropic"}, "messages", "https://api.anthropic.com/v1/messages"),
-            ({"preset": "moonshot", "api": "messages"}, "messages")
-            + ("https://api.moonshot.cn/anthropic/v1/messages",),
-            ({"api_url": "http://127.0.0.1:8080/v1/messages"}, "messages")
-            + ("http://127.0.0.1:8080/v1/messages",),
+            ({"api_url": "http://127.0.0.1:8080/v1"}, "chat")
+            + ("http://127.0.0.1:8080/v1/chat/completions",),
         ]
         for entry, api, url in cases:
             made = models({"main": {"api_key": KEY, "model_name": "m", **entry}})
@@ -97,9 +94,9 @@ class Apis(unittest.TestCase):
     def test_of_a_session(self) -> None:
         made = models(rules=OPEN)
         own = {"api_url": "https://api.good.example", "api_key": THEIRS, "model_name": "m"}
-        for api, path in (("", "chat/completions"), ("messages", "messages")):
+        for api in ("", "chat"):
             found = provider(made, api=api, **own)
-            self.assertEqual(found.url, f"https://api.good.example/v1/{path}")
+            self.assertEqual(found.url, "https://api.good.example/v1/chat/completions")
             self.assertEqual(found.key, THEIRS)
         with self.assertRaises(Problem) as caught:
             made.resolve({"api": "soap", **own})
@@ -121,22 +118,22 @@ class Apis(unittest.TestCase):
             self.assertEqual(getattr(other, part), getattr(usual, part), part)
 
     def test_the_environments_key_goes_to_its_vendor_only(self) -> None:
-        env = {"ANTHROPIC_API_KEY": KEY}
-        entry = {"preset": "anthropic", "model_name": "m"}
+        env = {"OPENAI_API_KEY": KEY}
+        entry = {"preset": "openai", "model_name": "m"}
         self.assertEqual(provider(models({"main": entry}, env=env)).key, KEY)
         elsewhere = {**entry, "api_url": "https://evil.example/v1"}
         self.assertEqual(provider(models({"main": elsewhere}, env=env)).key, "")
 
     def test_beside_a_base_url_it_goes_to_that_host_only(self) -> None:
-        vendor = {"preset": "anthropic", "model_name": "m"}
+        vendor = {"preset": "openai", "model_name": "m"}
         gateway = {**vendor, "api_url": "https://gate.example/v1"}
         for base, keys in (
             ("https://gate.example", ("", KEY)),
-            ("https://api.anthropic.com", (KEY, "")),
+            ("https://api.openai.com", (KEY, "")),
             (" ", (KEY, "")),
             ("https://[", ("", "")),
         ):
-            env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": base}
+            env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": base}
             found = (provider(models({"main": each}, env=env)).key for each in (vendor, gateway))
             with self.subTest(base):
                 self.assertEqual(tuple(found), keys)

@@ -84,8 +84,6 @@ class Who(Case):
              ("p0", "small", "http://127.0.0.1:9/v1/audio/transcriptions")),
             ([{**own, "api_url": "http://127.0.0.1:9/v1/chat/completions?v=2"}],
              ("p0", "small", "http://127.0.0.1:9/v1/audio/transcriptions?v=2")),
-            ([{**own, "api": "messages", "api_url": "http://127.0.0.1:9/v1/messages"}],
-             ("p0", "small", "http://127.0.0.1:9/v1/audio/transcriptions")),
             ([openai], ("p0", USUAL["api.openai.com"],
                         "https://api.openai.com/v1/audio/transcriptions")),
             ([{"preset": "openai"}], None),
@@ -96,7 +94,7 @@ class Who(Case):
             ([{"api_url": "https://api.groq.com/openai/v1", "api_key": KEY}],
              ("p0", USUAL["api.groq.com"],
               "https://api.groq.com/openai/v1/audio/transcriptions")),
-            ([{"preset": "anthropic", "api_key": KEY}], None),
+            ([{"preset": "deepseek", "api_key": KEY}], None),
         ):  # fmt: skip
             with self.subTest(entries):
                 made = self.find(*entries)

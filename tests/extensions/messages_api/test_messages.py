@@ -6,11 +6,11 @@ import json
 import unittest
 from typing import Any
 
-from server.models.anthropic import EARLIER, MAX_TOKENS, NOTHING_SAID, request
+from server.extensions.messages_api.messages import EARLIER, MAX_TOKENS, NOTHING_SAID, request
 from server.models.chat_request import ModelRequest, ToolNameMap
 from server.session.config_schema import MODEL_SETTINGS
 
-from .fakes import options, provider, tool
+from ...models.fakes import options, provider, tool
 
 Json = dict[str, Any]
 

@@ -7,14 +7,14 @@ import unittest
 from functools import partial
 from typing import Any
 
+from server.extensions.messages_api.messages import AnthropicDecoder
 from server.json_types import Event
-from server.models.anthropic import AnthropicDecoder
 from server.models.decoder import StreamReader
 from server.models.failure import Failure
 
-from . import whole
-from .fakes import message, options, provider
-from .speakers import Messages, frame
+from ...models import whole
+from ...models.fakes import message, options, provider
+from ...models.speakers import Messages, frame
 
 Json = dict[str, Any]
 

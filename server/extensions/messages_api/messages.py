@@ -1,6 +1,6 @@
 """Build requests of the Messages API: Anthropic's, and compatible vendors'.
 
-`http_model` makes the call, `anthropic_decoder` reads the answer. Sources:
+`models/http_model.py` makes the call, AnthropicDecoder reads the answer. Sources:
 https://docs.anthropic.com/en/api/messages and the types of the official SDK. Thinking blocks go
 back unchanged and in place, signature included; cache breakpoints are set so that the next request
 finds all of this one in the prompt cache.
@@ -9,18 +9,20 @@ finds all of this one in the prompt cache.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..json_types import Json, Message
-from ..lib.strict_json import as_object, as_text, dumps, objects_in
-from ..session.media import plain_text
-from . import Options, chat_request, provider_search
-from .chat_request import of_answer, of_content, of_data_url
-from .decoder import Delta, StreamDecoder, inner
-from .http_model import RemoteAPI
-from .tool_call_assembler import PartialCall, opaque
-from .vendors import Provider
+from ...json_types import Json, Message
+from ...lib.strict_json import as_object, as_text, dumps, objects_in
+from ...models import Options, chat_request, provider_search
+from ...models.chat_request import of_answer, of_content, of_data_url
+from ...models.decoder import Delta, StreamDecoder, inner
+from ...models.http_model import RemoteAPI
+from ...models.tool_call_assembler import PartialCall, opaque
+from ...models.vendors import Provider
+from ...session.media import plain_text
 
 # -- anthropic decoder ----------------------------------------------------------------------------
 # Decode the events of a Messages answer into the events of one assistant message.
@@ -32,6 +34,9 @@ from .vendors import Provider
 
 FIELD = "thinking_blocks"  # reasoning.field
 
+USE, RESULT = "server_tool_use", "_tool_result"  # newer searches run code, whose results end so
+BLOCK = ("type", "id", "name", "input", "tool_use_id", "content", "caller")  # kept of both
+CITED = "cited_text"  # our item for a text block of Messages: {type, chars, citations}
 # Kinds of blocks that are kept, and the members with a text that are kept of each.
 _KEPT = {"text": (), "thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
 
@@ -121,11 +126,11 @@ class AnthropicDecoder(StreamDecoder):
             if kind == "thinking":
                 self._new_thought()
                 self._think(block.item["thinking"], FIELD)
-        elif kind == provider_search.USE and isinstance(start.get("input", {}), dict):
-            block.item |= provider_search.kept_block(start)
+        elif kind == USE and isinstance(start.get("input", {}), dict):
+            block.item |= kept_block(start)
             self._keep(block.item)
-        elif provider_search.is_result(kind):
-            self._keep(provider_search.kept_block(start))
+        elif is_result(kind):
+            self._keep(kept_block(start))
         elif kind == "tool_use":
             block.call = self._begin_call(as_text(start.get("name")), as_text(start.get("id")))
             block.call.blank = dumps(opaque(start["input"])) if start.get("input") else ""
@@ -161,10 +166,10 @@ class AnthropicDecoder(StreamDecoder):
             return
         block.stopped = True
         if block.pieces and "input" in block.item:
-            block.item["input"] = provider_search.input_of("".join(block.pieces))
+            block.item["input"] = input_of("".join(block.pieces))
         if cited := block.item.get("citations"):
             end = self._said.tell()
-            block.item |= {"type": provider_search.CITED, "chars": end - block.began}
+            block.item |= {"type": CITED, "chars": end - block.began}
             for each in cited:
                 self._citations.add(each, block.began, end)
         if block.call:
@@ -183,6 +188,7 @@ class AnthropicDecoder(StreamDecoder):
 # -- anthropic ------------------------------------------------------------------------------------
 
 VERSION = "2023-06-01"
+SEARCH = {"type": "web_search_20250305"}
 MAX_TOKENS = 32_000  # the API requires a limit; every model since Claude 4 supports this one
 IMAGES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 NOTHING_SAID = "(nothing)"  # empty and blank texts are refused
@@ -213,7 +219,7 @@ def request(asked: chat_request.ModelRequest) -> dict[str, Any]:
     body["messages"] = turns
     body["stream"] = options.stream
     search = provider_search.search_options(provider, options)
-    searching = [] if search is None else [provider_search.messages_tool(search)]
+    searching = [] if search is None else [{**SEARCH, **search, "name": provider_search.OWN_TOOL}]
     if offered or searching:
         body["tools"] = [_tool(tool, names) for tool in offered] + searching
     thinking = _thinking(provider, wanted, turns)
@@ -300,11 +306,11 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
     cited: Json | None = None
     for kind, value in of_answer(message, provider):
         if kind == "text":
-            blocks += provider_search.cited_blocks(value, cited)
+            blocks += cited_blocks(value, cited)
             cited = None
-        elif kind == "item" and value.get("type") == provider_search.CITED:
+        elif kind == "item" and value.get("type") == CITED:
             cited = value
-        elif kind == "item" and provider_search.is_server_block(as_text(value.get("type"))):
+        elif kind == "item" and is_server_block(as_text(value.get("type"))):
             blocks.append(value)
         elif kind == "item" and (thought := _thought(value)):
             blocks.append(thought)
@@ -320,7 +326,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.ToolNam
             )
     while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
         blocks.pop()  # the text behind it was blank
-    return provider_search.returned_items(blocks)
+    return returned_items(blocks)
 
 
 def _thought(item: dict[str, Any]) -> Json | None:
@@ -350,6 +356,59 @@ def _part(kind: str, value: Any) -> Json:
 
 def _text(text: str) -> Json:
     return {"type": "text", "text": text if text.strip() else NOTHING_SAID}
+
+
+# -- the search of the provider -------------------------------------------------------------------
+# https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
+
+
+def returned_items(items: Iterable[Json]) -> list[Json]:
+    """Return the blocks of Messages without uses that have no result, and results without a use.
+
+    The API refuses both; an answer that broke off may have them.
+    """
+    items = list(items)
+    uses = {str(each.get("id")) for each in items if each["type"] == USE}
+    whole = uses & {str(each.get("tool_use_id")) for each in items if is_result(each["type"])}
+    return [
+        each
+        for each in items
+        if not is_server_block(each["type"])
+        or each.get("id" if each["type"] == USE else "tool_use_id") in whole
+    ]
+
+
+def kept_block(block: Json) -> Json:
+    """Return what is kept of a use or a result, to send it back."""
+    found = {name: block[name] for name in BLOCK if name in block}
+    return {"input": {}, **found} if found["type"] == USE else found
+
+
+def is_server_block(kind: str) -> bool:
+    """Return whether a block of Messages is the use or the result of a tool of the provider."""
+    return kind == USE or is_result(kind)
+
+
+def is_result(kind: str) -> bool:
+    """Return whether a block of Messages is the result of one of the provider's own tools."""
+    return kind.endswith(RESULT) and kind != "mcp_tool_result"
+
+
+def input_of(text: str) -> Json:
+    """Return the input of a use from its streamed JSON, {} if that is no object."""
+    with suppress(ValueError, RecursionError):
+        return as_object(json.loads(text))
+    return {}
+
+
+def cited_blocks(text: str, cited: Json | None) -> Iterator[Json]:
+    """Yield the blocks of a text. Its beginning is the block of `cited`, None for none."""
+    chars, citations = (cited or {}).get("chars"), (cited or {}).get("citations")
+    if type(chars) is int and isinstance(citations, list) and text[:chars].strip():
+        yield {"type": "text", "text": text[:chars], "citations": citations}
+        text = text[chars:]
+    if text.strip():
+        yield {"type": "text", "text": text}
 
 
 # -- the rest --------------------------------------------------------------------------------------

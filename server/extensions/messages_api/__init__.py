@@ -1,0 +1,1 @@
+"""The Messages API of models (docs/reference/extension-messages-api.md)."""
