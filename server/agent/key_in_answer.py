@@ -25,7 +25,7 @@ def key_refuser(config: Config) -> Callable[[Session], None]:
     def refuse(session: Session) -> None:
         """Raise Problem if a session answers a question with a key.
 
-        The answer would go to the MCP server, or into the model's view.
+        The answer would go to another server, or into the model's view.
         """
         answers = list(_answers(session))
         keys = [*plain, _home_key(config.home)] if answers else []

@@ -53,7 +53,7 @@ def answer_sentence(question: Json) -> str:
 def asked_by(question: Json) -> tuple[str, Json, Interrupt]:
     """Return the reason, the answer's schema and further members of the question's interrupt.
 
-    A tool whose server wants a sign-in asks for that. `sign_in`, `server`: the MCP server's name.
+    A tool whose server wants a sign-in asks for that. `sign_in`, `server`: that server's name.
     """
     if isinstance(server := question.get("sign_in"), str):
         return "mcp_sign_in", ANSWERS["mcp_sign_in"], {"server": server}

@@ -198,7 +198,7 @@ def _check_tools(config: Config, env: Mapping[str, str], options: argparse.Names
 
 def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     log.setup("error")
-    terminal = Terminal(sign_in=command_for(config.home, "mcp login NAME"))
+    terminal = Terminal()
     lines: list[str] = []
     words = ""
     if options.file and options.store is None and not is_file_name(options.file):

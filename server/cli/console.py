@@ -60,7 +60,7 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /changes     what differs from the folder (chat --folder NAME, or here)
   /apply PATH  put it there; all without a path
   /discard PATH  take it back; all without a path
-  /prompts     list those of MCP servers; /SERVER:PROMPT shows one, and sends it
+  /prompts     list prompts of tool servers; /SERVER:PROMPT shows one, and sends it
   /exit        leave (or Ctrl-D)
 Ctrl-C stops the run, not the program."""
 
@@ -366,7 +366,7 @@ class Chat:
     `loop` runs one coroutine at a time; no work is pending between runs, so reading a line may
     block. `kept`: file in which the session is saved after every event. `folder`: the store of that
     file. `admitted`: returns the parts of a stored session that may be run. `changes`: of the
-    overlay that the session works on, if it does. `prompts`: of MCP servers. `open_workspace`:
+    overlay that the session works on, if it does. `prompts`: of tool sources. `open_workspace`:
     opens that of (owner, session, folder). `models`: lists those of the server.
     """
 

@@ -28,7 +28,7 @@ class Prompts:
             about = prompt.get("title") or prompt.get("description") or ""
             self._line("  ".join(filter(None, (" ".join([f"/{word}", *names]), about))))
         if not known:
-            self._line("no MCP server has prompts", "dim")
+            self._line("no tool server has prompts", "dim")
 
     def text(self, word: str, rest: str) -> str:
         """Return the text of the prompt `word` if the person wants to send it, "" otherwise.

@@ -280,7 +280,7 @@ COLLECTOR = (10_000, 20, 20)  # thresholds of its three generations
 # A thread that works on a large document may keep the interpreter so long from the event loop, for
 # each of the ten times or so that a turn of somebody else needs it. 5 ms by default.
 SWITCH_S = 0.0005
-SPARE_FILES = 256  # beside connections: running tools, files being sent, MCP servers
+SPARE_FILES = 256  # beside connections: running tools, files being sent, other programs
 
 _log = log.get("app")
 

@@ -15,7 +15,6 @@ from typing import Any, TextIO
 
 from ..json_types import Answer, Event, Interrupt, Json
 from ..lib.hidden_characters import written_out
-from ..lib.runtime.command import COMMAND
 from ..lib.strict_json import JSONError, loads
 from ..session.events import WAIT
 from .call_lines import call_line, result_lines
@@ -34,8 +33,6 @@ class Terminal:
     """Input and output of a terminal. Colours are used only if the output is a terminal.
 
     `is_plain`: nothing but text is written.
-
-    `sign_in`: the command that signs in at the MCP server NAME.
     """
 
     def __init__(
@@ -43,10 +40,7 @@ class Terminal:
         source: TextIO | None = None,
         out: TextIO | None = None,
         env: Mapping[str, str] = os.environ,
-        *,
-        sign_in: str = f"{COMMAND} mcp login NAME",
     ) -> None:
-        self.sign_in = sign_in
         self._out = out or sys.stdout
         dumb = env.get("TERM") == "dumb"  # set by shells in editors
         self.is_plain = not self._out.isatty() or dumb or bool(env.get("NO_COLOR"))
@@ -208,9 +202,6 @@ def ask_answer(terminal: Terminal, interrupt: Interrupt, read: Read | None = Non
         case "model_error":
             payload = {"retry": True} if _yes(terminal, "Try again?") else None
         case "mcp_sign_in":
-            server = str(interrupt.get("server", "NAME"))
-            command = terminal.sign_in.replace("NAME", server, 1)
-            terminal.line(f"  in another terminal: {written_out(command)}", "dim")
             payload = {"action": "retry"} if _yes(terminal, "Go on?") else None
         case "workspace_restore":
             payload = _restore(terminal, interrupt)

@@ -18,7 +18,7 @@ from . import Options
 from .vendors import Provider
 
 SETTING = "web_search"  # in model_settings
-OWN_TOOL = "web_search"  # the server's tool, which two searches of one name would confuse
+OWN_TOOL = "web_search"  # the name of its tool, which no function may have beside it
 MOST = 100  # citations of one answer that are kept
 MAX_URL, MAX_TITLE, MAX_TEXT = 2_048, 300, 2_000
 
@@ -38,7 +38,7 @@ def search_options(provider: Provider, options: Options) -> Json | None:
 
 
 def without_own(tools: list[Json], search: Json | None) -> list[Json]:
-    """Return the tools without the server's own search, if the provider searches."""
+    """Return the tools without one that has the name of the search, if the provider searches."""
     if search is None or not any(_name(tool) == OWN_TOOL for tool in tools):
         return tools
     return [tool for tool in tools if _name(tool) != OWN_TOOL]

@@ -35,7 +35,7 @@ MAX_LINE = 100  # characters of the one line of a brief declaration
 
 @dataclass(frozen=True)
 class ToolQuestion:
-    """A call that waits for a person's answer; `input` as mcp/result.py `question_of` makes it."""
+    """A call that waits for a person's answer. `input`: what the call log keeps of the question."""
 
     input: dict[str, Any]
 

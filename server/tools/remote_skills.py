@@ -10,13 +10,12 @@ from typing import Generic, TypeVar
 from ..lib.agent_skills.folder import SkillError, SkillText
 from ..lib.hidden_characters import count_hidden
 
-SOURCE = "mcp"  # where such a skill comes from, in sessions and for clients
 Listed = TypeVar("Listed", bound="RemoteSkill")
 
 
 @dataclass(frozen=True)
 class RemoteSkill:
-    """A skill as its server lists it.
+    """A skill as its server lists it. `source`: of what protocol, in sessions and for clients.
 
     name    `<server>:<its own name>`, as models and people name it
     files   path -> (digest, size in bytes), SKILL.md among them
@@ -26,6 +25,7 @@ class RemoteSkill:
     description: str
     server: str
     files: Mapping[str, tuple[str, int]]
+    source = ""
 
     @property
     def hash(self) -> str:

@@ -54,6 +54,7 @@ class McpSkill(RemoteSkill):
 
     uri: str
     frontmatter: Json = field(repr=False)
+    source = "mcp"
 
     @property
     def own_name(self) -> str:

@@ -20,7 +20,7 @@ from ...lib.sandbox.process import Job
 from ...session.skills import PLACE, WORKSPACE, used_skills
 from ...session.workspace_error import WorkspaceError
 from ...telemetry import log
-from ...tools.remote_skills import SOURCE, RemoteSkill, RemoteSkills
+from ...tools.remote_skills import RemoteSkill, RemoteSkills
 from ...tools.session_files import WorkspaceOfCalls
 from ...tools.toolbox import Toolbox
 from .catalog import Skill, SkillCatalog
@@ -103,7 +103,7 @@ class SkillLibrary:
                 item["allowed_tools"] = about.allowed_tools
             found.append(item)
         for name, each in sorted(self.remote.found().items()):
-            item = {"name": name, "description": each.description, "source": SOURCE}
+            item = {"name": name, "description": each.description, "source": each.source}
             found.append({**item, "hidden": each.hidden} if each.hidden else item)
         return found
 
@@ -160,7 +160,8 @@ class SkillLibrary:
         """Return a skill as it is now, and keep its files for tools. Raises SkillError."""
         if found.remote is not None:
             skill, about = await self.remote.load(found.remote)
-            return LoadedSkill(found.name, SOURCE, skill.hash, about.text, tuple(skill.files), "")
+            files = tuple(skill.files)
+            return LoadedSkill(found.name, skill.source, skill.hash, about.text, files, "")
         if found.skill is None:
             told = await self._ask(session, owner, path=found.path)
             files = tuple(told["files"])
@@ -252,12 +253,12 @@ class SkillLibrary:
 def _of_server(skill: RemoteSkill, name: str) -> FoundSkill:
     """Return a skill of an MCP server; a model sees whose it is."""
     told = f"[of the MCP server {skill.server}] {skill.description}"
-    return FoundSkill(name, told, SOURCE, remote=skill)
+    return FoundSkill(name, told, skill.source, remote=skill)
 
 
 def texts_of(session: Session, server: str) -> Iterator[str]:
     """Yield the texts that the session keeps of the skills of an MCP server."""
     for name, used in used_skills(session).items():
-        if used.get("source") == SOURCE and name.startswith(f"{server}:"):
+        if name.startswith(f"{server}:"):
             yield used["text"]
             yield from (each.get("text", "") for each in (used.get("files") or {}).values())

@@ -12,7 +12,7 @@ from ...api.router import RequestContext, Route
 from ...errors import Problem
 from ...json_types import Json
 from ...lib.agent_skills.folder import SkillError, SkillText, files_of
-from ...tools.remote_skills import SOURCE, RemoteSkill
+from ...tools.remote_skills import RemoteSkill
 from .library import SkillLibrary
 
 
@@ -44,7 +44,7 @@ class SkillTexts:
         return {
             **_told(about),
             "name": skill.name,
-            "source": SOURCE,
+            "source": skill.source,
             "files": list(skill.files),
             "hash": skill.hash,
         }

@@ -50,7 +50,7 @@ async def skill_events(
         warnings.append(_left_out(left_out))
     for name, entry in used[-MOST:]:
         there = found.get(name)
-        if there is None and entry.get("source") == "mcp":  # one that no list has
+        if there is None and ":" in name:  # of another server, and in no list
             there = await library.find(session, owner, name)
         now = await _look_at(session, library, owner, name, entry, there)
         changes += [put("skills", "used", name, key, value=now[key]) for key in now]

@@ -52,7 +52,7 @@ class Prompts(test_overlay.Case):
         config["server"]["mcpServers"] = {}
         file.write_text(json.dumps(config))
         found = self.yaa("chat", said="/prompts\n/a:b\n/exit")
-        self.assertIn("no MCP server has prompts", found.stdout)
+        self.assertIn("no tool server has prompts", found.stdout)
         self.assertIn("/a:b is not known", found.stdout)
 
 

@@ -82,6 +82,8 @@ class Run(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.reasons(asked), ["mcp_sign_in"])
         [interrupt] = asked["interrupts"]
         self.assertEqual((interrupt["server"], asked["status"]), ("notes", "interrupted"))
+        told = ": python3 -m server mcp login notes, or in the page. Then go on."
+        self.assertIn(told, interrupt["message"])
         self.assertEqual(self.world.calls, [])
         fakes.answer(asked, "mcp_sign_in", {"action": "retry"})
         again = await self.play(agent, asked)

@@ -19,14 +19,14 @@ def sign_in_question(server: str, why: str, earlier: Json | None) -> Json:
     question: Json = {
         "keys": [],
         "sign_in": server,
-        "message": f"The MCP server {server}: {why}. Sign in, then go on.",
+        "message": f"The MCP server {server}: {sign_in_problem(why, server)}. Then go on.",
         "response_schema": ANSWERS["mcp_sign_in"],
     }
     return {**question, "earlier": earlier} if earlier else question
 
 
 def sign_in_problem(why: str, server: str) -> str:
-    """Return what the owner of the server is told of a missing sign-in."""
+    """Return why a sign-in is missing, and how it is done."""
     return f"{why}: {COMMAND} mcp login {server}, or in the page"
 
 
