@@ -6,18 +6,15 @@ from typing import Any
 
 from server.config import Config
 from server.extensions.mcp.parts import McpParts
-from server.extensions.parts import Host
 from server.lib.http.client import Client
 from server.tools.toolbox import Toolbox
 
-NOT_USED: Any = None
+from ..hosts import host_of
 
 
 def toolbox_of(config: Config, client: Client | None = None) -> Toolbox:
     toolbox = Toolbox(config, client)
-    parts = McpParts(
-        Host(config, client or Client(), NOT_USED, NOT_USED, {}, toolbox, *[NOT_USED] * 4)
-    )
+    parts = McpParts(host_of(config, client=client or Client(), toolbox=toolbox))
     for source in parts.tool_sources():
         toolbox.add_source(source)
     return toolbox

@@ -17,7 +17,6 @@ from server.config import Config
 from server.errors import Problem
 from server.extensions.openai import routes
 from server.extensions.openai.routes import place
-from server.extensions.parts import Host
 from server.session.schema import MAX_SESSION_ID
 from server.tools.execution_claims import Locks
 
@@ -26,6 +25,7 @@ from ...fakes import DEFAULTS, NOWHERE
 from ...protocols.served import Served
 from ...tooling import patience
 from ...tooling.child import Yaa
+from ..hosts import host_of
 
 Json = dict[str, Any]
 USER = {"role": "user", "content": "hi"}
@@ -470,12 +470,10 @@ class FakeFiles:
 
 def made(files: Any) -> routes.OpenAI:
     """The routes, with runs and a toolbox that do nothing."""
-    nothing: Any = None
     runs: Any = FakeRuns()
     tools: Any = SimpleNamespace(names=list)
     config = Config(DEFAULTS["server"], DEFAULTS["session"], NOWHERE)
-    unused = (nothing,) * 4
-    api = routes.OpenAI(Host(config, *unused, tools, nothing, files, Locks(), nothing), runs)
+    api = routes.OpenAI(host_of(config, toolbox=tools, claims=files, locks=Locks()), runs)
     api._recent = files
     return api
 

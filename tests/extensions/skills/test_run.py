@@ -15,10 +15,9 @@ from typing import Any
 from server.agent.loop import BaseAgent
 from server.agents.registry import AgentRegistry
 from server.config import Config
-from server.extensions.parts import Host, Parts
+from server.extensions.parts import Parts
 from server.extensions.skills.catalog import SkillCatalog
 from server.extensions.skills.parts import SkillParts
-from server.lib.http.client import Client
 from server.session.fold import Folder
 from server.session.limits import LimitCeilings
 from server.tools.execution_claims import Claims, Locks
@@ -27,8 +26,8 @@ from server.workspace.host import Workspaces
 
 from ... import proofs
 from ...fakes import DEFAULTS, Ids, ScriptedModel
+from ..hosts import host_of
 
-NOT_USED: Any = None
 TOOL = """from yaa import tool
 @tool
 def mine(n: int) -> int:
@@ -60,7 +59,7 @@ class Server:
         self.config = Config(server, copy.deepcopy(DEFAULTS["session"]), home)
         self.home, self.model = home, ScriptedModel(script)
         self.toolbox = Toolbox(self.config, files=Workspaces.of(self.config))
-        host = Host(self.config, Client(), NOT_USED, NOT_USED, {}, self.toolbox, *[NOT_USED] * 4)
+        host = host_of(self.config, toolbox=self.toolbox)
         self.parts = [make(host) for make in self.kinds]
         for each in self.parts:
             self.toolbox.add(each.tools())

@@ -6,7 +6,6 @@ import copy
 import json
 import unittest
 from contextlib import aclosing
-from types import SimpleNamespace
 from typing import Any
 
 from server.config import Config
@@ -20,6 +19,7 @@ from ...fakes import DEFAULTS, NOWHERE, CountingToolbox, Ids, ScriptedModel, age
 from ...test_context import Windowed, long_session
 from ...test_docs import first_column, strings
 from ...tooling.tools import ROOT
+from ..hosts import host_of
 
 THEIRS = trace_context.TraceContext("4b" * 16, "0a" * 8, shared=True)
 
@@ -30,8 +30,7 @@ class Kept:
     def __init__(self, **settings: Any) -> None:
         server = copy.deepcopy(DEFAULTS["server"])
         server["tracing"] |= {"url": "http://127.0.0.1:9"} | settings
-        about: Any = SimpleNamespace(config=Config(server, {}, NOWHERE), client=None)
-        made = TracingParts(about)
+        made = TracingParts(host_of(Config(server, {}, NOWHERE)))
         self.spans: list[Span] = []
         exporter: Any = made.exporter
         exporter.add, exporter.open = self.spans.append, lambda: None
