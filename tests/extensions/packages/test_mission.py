@@ -272,5 +272,11 @@ class ExistingCode(Case):
         allowed: Any = {"stock": {"auto_approve": True}}
         session = await self.run_session(**allowed)
         self.assertEqual([each["content"] for each in self.results(session)], ["3", '["tea"]'])
+        [source] = [each for each in self.app.toolbox.sources if isinstance(each, PackageSource)]
+        await source.add("program", registration(existing.Inventory))  # in the place of the first
+        await source.add("more", registration(existing.stock))
+        tools = await self.tools()
+        origins = [tools[name]["origin"] for name in ("Inventory_count", "stock")]
+        self.assertEqual((origins, source.problems), (["program", "more"], []))
         with self.assertRaisesRegex(ValueError, "in no module of a file"):
             registration(lambda: 1)
