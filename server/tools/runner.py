@@ -156,7 +156,8 @@ class ToolRunner:
             return f"{user} may not read {place}: allow it with chmod -R o+rX {place}"
         read = outermost_folders(map(Path, (*policy.read, *package.roots)))
         links = (*policy.links, *links_to(package.interpreter))
-        pool = WorkerPool(replace(policy, read=read, links=links), package.interpreter)
+        policy = replace(policy, read=read, links=links, preload=policy.preload + package.preload)
+        pool = WorkerPool(policy, package.interpreter)
         try:
             with escape_targets(self.workspaces.parent) as facts:
                 attempts = await self._attempt(pool, policy.network, facts)

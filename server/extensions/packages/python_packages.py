@@ -21,6 +21,7 @@ from ...lib.runtime.start_folder import NEUTRAL
 from ...lib.sandbox.package import Package
 from ...lib.sandbox.policy import SCRATCH, WORKSPACE, outermost_folders
 from ...telemetry import redact
+from . import package_tools
 
 OLDEST = (3, 11)
 FACTS = (
@@ -64,6 +65,7 @@ def package_of(
         tuple(sorted((v for v in hidden if len(v) >= redact.MIN_SECRET), key=len, reverse=True)),
         bool(about.get("stateful")),
         outermost_folders([*map(Path, paths), *read, *_environment(interpreter, home.resolve())]),
+        preload=(package_tools.__name__,),
     )
     if not found.modules and not found.functions:
         raise ValueError("it names neither `modules` nor `functions`")

@@ -27,6 +27,7 @@ class Package:
     environment  the folder of an environment, which calls enter; "" for an entry
     roots        everything that a call may read besides the system
     pool         where calls run; None without a sandbox
+    preload      modules that its calls import, loaded once and not in each
     version      differs after the files have changed
     """
 
@@ -41,6 +42,7 @@ class Package:
     roots: tuple[str, ...] = ()
     environment: str = ""
     pool: WorkerPool | None = None
+    preload: tuple[str, ...] = ()
     version: int = 0
     files: dict[str, Stamp] = field(default_factory=dict)  # those that are watched
 

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from typing import Any
 
+from server.extensions.packages import package_tools
 from server.extensions.packages.parts import PackageSource
 from server.extensions.packages.python_packages import registration
 from server.lib.sandbox.process import GIT
+from server.tools.child_calls import PRELOAD
 
 from ...mission.test_tools import DONE, Case, Json, calls
 from ...tooling import turns
@@ -278,5 +280,7 @@ class ExistingCode(Case):
         tools = await self.tools()
         origins = [tools[name]["origin"] for name in ("Inventory_count", "stock")]
         self.assertEqual((origins, source.problems), (["program", "more"], []))
+        if (pool := source._packages["program"].pool) is not None:
+            self.assertEqual(pool.policy.preload, (*PRELOAD, package_tools.__name__))
         with self.assertRaisesRegex(ValueError, "in no module of a file"):
             registration(lambda: 1)
