@@ -30,11 +30,9 @@ def main() -> None:
     tree.clean()
     everything, sizes = sites.of_tree(tree.root)
     if options.like:
-        rows = trial.rows(options.like)
-        known = {row["id"]: trial.seen_in(row) or tuple(row["tried"]) for row in rows}
-        places = {name: at for at, name in enumerate(known)}
-        chosen = [site for site in everything if site.id in known]
-        chosen.sort(key=lambda site: places[site.id])
+        found = trial.like(trial.rows(options.like), everything)
+        known = {site.id: tests for site, tests in found.items()}
+        chosen = [*found]
     else:
         known = {}
         chosen = sites.choose(everything, sizes, options.count, options.seed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 from .sites import Site
-from .trial import RED, Trial, add, batches, order, probed, rows, seen_in
+from .trial import RED, Trial, about_of, add, batches, like, order, probed, rows, seen_in
 
 EDIT = Site("server/a/b.py", "f", "remove", 2, "g()", (11, 14, "pass"), ((9, "  PROBE\n"),))
 
@@ -41,6 +42,19 @@ class Order(unittest.TestCase):
         found = order(trial, self.REACHED, ["tests.c"])
         names = ["tests.c", "tests.a.test_dear", "tests.a.test_cheap", "tests.a.test_else"]
         self.assertEqual([one["tests"] for one in found], names)
+
+    def test_mutants_of_another_tree_are_found_where_their_file_was_moved(self) -> None:
+        moved, other = replace(EDIT, path="server/z/b.py"), replace(EDIT, path="server/z/c.py")
+        results = [
+            {"id": one.id, "about": about_of(one), "by": "", "tried": [name]}
+            for one, name in ((other, "tests.c"), (EDIT, "tests.b"))
+        ]
+        for here, wanted in (
+            ([EDIT, other], {other: ("tests.c",), EDIT: ("tests.b",)}),
+            ([moved], {moved: ("tests.b",)}),
+            ([moved, EDIT], {EDIT: ("tests.b",)}),
+        ):
+            self.assertEqual([*like(results, here).items()], [*wanted.items()])
 
     def test_what_is_dear_or_of_another_language_is_tried_alone(self) -> None:
         tests = [row("tests.a", 1), row("tests.b", 1), row("tests/c.js", 1), row("tests/d.js", 4)]

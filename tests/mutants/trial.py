@@ -377,14 +377,37 @@ def _written(tree: Tree, trial: Trial) -> Iterator[None]:
             tree.write(path, data)
 
 
+def about_of(site: Site) -> str:
+    return f"{site.path}:{site.line} {site.function}: {site.kind}: {site.text}"
+
+
+def like(
+    rows: Iterable[Mapping[str, Any]], everything: Sequence[Site]
+) -> dict[Site, tuple[str, ...]]:
+    """The sites of another tree's results, with the tests to try first: the same one, else one that
+    is alike in a file of that name, as files are moved."""
+
+    def alike(about: str) -> tuple[str, str]:
+        place, _, what = about.partition(" ")
+        return Path(place.rpartition(":")[0]).name, what
+
+    same = {site.id: site for site in everything}
+    others = {alike(about_of(site)): site for site in reversed(everything)}
+    found = dict[Site, tuple[str, ...]]()
+    for row in rows:
+        if site := same.get(row["id"]) or others.get(alike(row["about"])):
+            found.setdefault(site, seen_in(row) or tuple(row["tried"]))
+    return found
+
+
 def mutants(
     tree: Tree, chosen: Sequence[Site], named: Mapping[str, tuple[str, ...]]
 ) -> list[Trial]:
     found = []
     for site in chosen:
         text = site.apply((tree.root / site.path).read_bytes()).decode()
-        about = f"{site.path}:{site.line} {site.function}: {site.kind}: {site.text}"
-        found.append(Trial(site.id, about, {site.path: text}, (site.id,), named.get(site.id, ())))
+        first = named.get(site.id, ())
+        found.append(Trial(site.id, about_of(site), {site.path: text}, (site.id,), first))
     return found
 
 
