@@ -59,7 +59,7 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.folder = KeptFolder(self.home, "ann", Room(100, 1 << 30, 1 << 20))
         self.now = DUE - 0.02
         self.ran = asyncio.Event()
-        self.runs = 0
+        self.runs = self.readings = 0
         self.refuses: list[Problem] = []
         self.wakes = self.make()
 
@@ -80,7 +80,11 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
 
         self.running = Marks(self.home)
         changes = Changes(self.home, folder, self.running)
-        return Wakes(self.home, folder, changes, run, lambda: self.now, **more)
+        return Wakes(self.home, folder, changes, run, self.clock, **more)
+
+    def clock(self) -> float:
+        self.readings += 1
+        return self.now
 
     async def keep(self, schedule: Any = None, **more: Any) -> None:
         """Keep a session with a schedule, which is then waited for, until it is almost due."""
@@ -151,6 +155,8 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.now = DUE - 3_600
         self.wakes.step_s = 0.01
         await self.keep()
+        wanted = self.readings + 50  # one long step ends while a busy machine is waited for
+        await self.until(lambda: self.readings > wanted)
         self.assertEqual(len(await self.until_run()), 1)
 
     async def test_what_it_waits_for_survives_a_restart(self) -> None:
@@ -178,6 +184,19 @@ class Schedules(unittest.IsolatedAsyncioTestCase):
         self.now = DUE + 3_600  # later than what is missed
         self.wakes = self.make()  # what waits survives a kill
         self.wakes.open()
+        await self.until(self.ran.is_set)
+        self.assertEqual(len(self.messages()), 1)
+
+    async def test_what_waits_for_the_end_of_a_run_is_looked_at_without_being_told(self) -> None:
+        self.wakes.step_s = 0.01
+        await self.keep({"overlap": "queue"})
+        with self.folder.lock("news") as kept:
+            kept.open()
+            self.running.set(Mark("ann", "news"))
+            self.now = DUE + 1
+            await self.until(self.wakes._changes.keys)
+        self.running.remove("ann", "news")  # as another process ends it
+        self.now = DUE + 2
         await self.until(self.ran.is_set)
         self.assertEqual(len(self.messages()), 1)
 
