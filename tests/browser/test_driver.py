@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import tempfile
 import unittest
+from pathlib import Path
 
-from ..tooling import tools
+from ..tooling import environment, tools
+from ..tooling.report import Console
 from . import walks
 
 PAGE = tools.ROOT / "tests" / "browser" / "driver-selftest.html"
@@ -74,6 +80,72 @@ class Driver(walks.Both):
         walked = walks.walk("driver-selftest.mjs", "chromium", job, {"echo": lambda: "here"})
         self.assertEqual(walked.error, "")
         self.assertIs(walked.steps[PART]["isAtOnce"], False)
+
+
+class Programs(unittest.TestCase):
+    """Chromium's shell takes the walks that need no whole browser, where it is."""
+
+    def setUp(self) -> None:
+        self.addCleanup(forget)
+        self.addCleanup(os.environ.update, dict(os.environ))
+        self.addCleanup(os.environ.pop, "YAA_TEST_CHROMIUM", None)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        os.environ["PATH"] = str(self.folder)
+        os.environ.pop("YAA_TEST_CHROMIUM", None)
+        self.put("chromium")
+
+    def put(self, name: str, does: str = "") -> None:
+        (self.folder / name).write_text(f"#!/bin/sh\n{does}\n")
+        (self.folder / name).chmod(0o700)
+        forget()
+
+    def chosen(self, walk: str, browser: str = "chromium", *, is_alone: bool = False) -> str:
+        path = walks.program_for(walk, browser, is_alone).path
+        return path.name if path else ""
+
+    def test_without_the_shell_chromium_walks_everything(self) -> None:
+        self.assertEqual(self.chosen("modes"), "chromium")
+
+    def test_the_shell_takes_what_is_a_page_of_its_own(self) -> None:
+        self.put(tools.SHELL)
+        self.put("firefox")
+        self.assertEqual(self.chosen("modes"), tools.SHELL)
+        self.assertEqual(self.chosen("modes", is_alone=True), "chromium")
+        self.assertEqual(self.chosen("modes", "firefox"), "firefox")
+        for walk in walks.WHOLE:
+            self.assertEqual(self.chosen(walk), "chromium")
+
+    def test_a_chromium_that_somebody_names_walks_everything(self) -> None:
+        self.put(tools.SHELL)
+        os.environ["YAA_TEST_CHROMIUM"] = str(self.folder / "chromium")
+        forget()
+        self.assertEqual(self.chosen("modes"), "chromium")
+
+    def test_it_is_installed_where_the_system_offers_it_and_missed_in_silence(self) -> None:
+        self.put("apt-get", f'exec /bin/cp "$0" {self.folder / tools.SHELL}')
+        self.put("apt-cache", "exit 100")
+        self.assertEqual(self.prepared(), [f"walks: Chromium itself, without {tools.SHELL}"])
+        self.put("apt-cache", "exit 0")
+        if os.geteuid():
+            self.skipTest("only root installs packages")
+        self.assertEqual(self.prepared()[-1], f"walks: {tools.SHELL}")
+        self.assertEqual(self.chosen("modes"), tools.SHELL)
+        self.assertEqual(self.prepared(), [f"walks: {tools.SHELL}"], "it is there")
+
+    def prepared(self) -> list[str]:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            environment.prepare_shell(Console())
+        return [line.split("tools", 1)[1].strip() for line in said.getvalue().splitlines()]
+
+    def test_each_walk_that_is_named_is_there(self) -> None:
+        folders = (walks.FOLDER, tools.ROOT / "tests" / "bench")
+        there = {file.stem for folder in folders for file in folder.glob("*.mjs")}
+        self.assertEqual(sorted(walks.WHOLE - there), [])
+
+
+def forget() -> None:
+    tools.shell.cache_clear()
+    tools.browser.cache_clear()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,12 @@ PAGE = tools.ROOT / "client" / "index.html"
 WITH_WORKER = frozenset(
     ("bad-line", "bad-line-walk", "history", "installed-page", "main-flow", "page", "sign-in")
 )
+# Walks about what Chromium itself adds to pages: an installed page, its offers and questions, files
+# that are kept, tabs that are closed, what it keeps pages from, and what a page takes in it.
+WHOLE = WITH_WORKER | {
+    *("data-loss", "drafts", "import-export", "injection", "preview-leaks", "private-network"),
+    *("film", "saved-page", "saved-session", "screenshots", "tab-stories", "voice", "widget"),
+}
 PICTURES = "TESTS_PICTURES"  # set: a picture is taken of each place that a walk names
 
 NEEDED = (tools.package("puppeteer-core"), tools.package("axe-core"))
@@ -107,11 +113,19 @@ def failed(complaint: Complaint) -> bool:
     return any(words in complaint["text"] for words in REQUEST_FAILED)
 
 
+def program_for(name: str, browser: str, is_alone: bool) -> tools.Tool:
+    """Choose what a walk is done in: without a whole browser around it a page takes less."""
+    in_shell = browser == "chromium" and not is_alone and name not in WHOLE
+    return tools.shell() if in_shell else tools.browser(browser)
+
+
 def walk(
     script: str, browser: str, job: Mapping[str, Any], asks: Mapping[str, Callable[..., Any]]
 ) -> Walked:
     """Runs tests/browser/<script> to its end. `asks` are the things it may ask for by name."""
-    program = tools.browser(browser).path
+    file = FOLDER / script
+    is_alone = any(job.get(key) for key in OWN)
+    program = program_for(file.stem, browser, is_alone).path
     assert program is not None
     SHOTS.mkdir(parents=True, exist_ok=True)
     for old in SHOTS.glob(f"{job['label']}-*.png"):
@@ -121,18 +135,17 @@ def walk(
     whole |= {"browser": browser, "executable": str(program), "shots": str(SHOTS), **job}
     whole |= {"script": script, "patience_ms": round(patience.seconds(PAGE_S) * slow * 1000)}
     whole["limit_s"] *= slow
-    file = FOLDER / script
     text = file.read_text() if file.exists() else ""
     requests = bool(WATCHES.search(text))
     whole |= {"requests": requests, "shoots": PICTURES in os.environ}
     whole["worker"] = file.stem in WITH_WORKER
-    if any(whole.get(key) for key in OWN):
+    if is_alone:
         host = Host()
         try:
             return host.walk({**whole, "alone": True}, asks)
         finally:
             host.close()
-    kind = (browser, requests)
+    kind = (str(program), requests)
     host = _hosts.pop(kind) if kind in _hosts else Host()
     try:
         walked = host.walk(whole, asks)
@@ -208,7 +221,7 @@ class Host:
         self._process.stdin.flush()
 
 
-_hosts: dict[tuple[str, bool], Host] = {}  # by the browser's name, and whether requests are heard
+_hosts: dict[tuple[str, bool], Host] = {}  # by its program, and whether requests are heard
 
 
 @atexit.register

@@ -59,6 +59,7 @@ def _system_packages(console: Console) -> None:
     missing += [] if tools.library("gomp").path else ["libgomp1"]  # for the local model
     if not missing:
         console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}, webkit")
+        prepare_shell(console)
         return
     apt = shutil.which("apt-get")
     if not apt or os.geteuid() != 0:
@@ -71,10 +72,24 @@ def _system_packages(console: Console) -> None:
             if name not in tools.WEBKIT or not shutil.which("WebKitWebDriver"):
                 _run(console, name, [*install, name])
     tools.browser.cache_clear()
+    prepare_shell(console)
     tools.webkit.cache_clear()
     tools.program_node.cache_clear()
     tools.library.cache_clear()
     tools.pdftotext.cache_clear()
+
+
+def prepare_shell(console: Console) -> None:
+    """Have Chromium's shell where the system's lists offer it; Chromium does the same for more."""
+    name, chromium = tools.SHELL, tools.browser("chromium")
+    lists, apt = shutil.which("apt-cache"), shutil.which("apt-get")
+    if tools.shell() == chromium and "YAA_TEST_CHROMIUM" not in os.environ and lists and apt:
+        offered = subprocess.run([lists, "show", name], capture_output=True, check=False)
+        if offered.returncode == 0 and os.geteuid() == 0:
+            _run(console, name, [apt, "install", "-qq", "-y", "--no-install-recommends", name])
+            tools.shell.cache_clear()
+    walks = f"Chromium itself, without {name}" if tools.shell() == chromium else name
+    console.line("tools", f"walks: {walks}")
 
 
 def _python(console: Console) -> None:

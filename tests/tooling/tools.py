@@ -38,6 +38,7 @@ BROWSERS = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     "firefox": ("firefox-esr", "firefox"),
 }
+SHELL = "chromium-headless-shell"
 WEBKIT = ("webkit2gtk-driver", "webkitgtk-webdriver")  # as Debian calls it, and newer ones
 BY_COMMAND = "run `python3 -m tests`, which installs it"
 
@@ -128,6 +129,16 @@ def browser(name: str) -> Tool:
         f"{name} is not on the PATH: install it (Debian: apt-get install {command}) "
         f"or name it in YAA_TEST_{name.upper()}",
     )
+
+
+@cache
+def shell() -> Tool:
+    """Chromium's pages without its window, downloads and offers: Debian's own package of it.
+
+    Where it is not there, or `YAA_TEST_CHROMIUM` names another browser, Chromium takes its place.
+    """
+    found = None if os.environ.get("YAA_TEST_CHROMIUM") else shutil.which(SHELL)
+    return Tool(SHELL, Path(found)) if found else browser("chromium")
 
 
 @cache
