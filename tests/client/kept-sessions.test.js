@@ -7,7 +7,8 @@ const assert = require('node:assert')
 const { use, yaa } = require('./load-modules.js')
 
 yaa.define('ui/i18n', [], () => ({ t: (key) => key, extend() {} }))
-yaa.define('ui/popup', [], () => ({ toast() {} }))
+const toasts = []
+yaa.define('ui/popup', [], () => ({ toast: (words) => toasts.push(words) }))
 const rules = use('ext/keeper/rules')
 const runs = use('ext/keeper/runs')
 const { syncOf } = use('ext/keeper/sync')
@@ -220,6 +221,21 @@ test('an answer that is given while a change is brought comes with its run', asy
     await syncOf({ app, actions: {} }).push('six')
     assert.deepStrictEqual(asked.map(([at]) => at.split(' ')[0]), wanted)
   }
+})
+
+test('what does not come over the line is said once, by who asked for it', async () => {
+  const { api } = serverOf({ 'GET /keeper/sessions/far': Response.json({ detail: 'Away.' }, { status: 404 }) })
+  const opened = []
+  const entry = { session: sessionOf({ id: 'near' }) }
+  const app = { current: entry, sessionStore: { entry: () => entry }, store: {}, server: { api: () => api } }
+  const sync = syncOf({ app, actions: { open: (id) => opened.push(id) } })
+  toasts.length = 0
+  await assert.rejects(sync.fetch('far'), ({ said }) => said === 'keep.failed')
+  assert.deepStrictEqual(toasts, [])
+  runs.note('near', { base: BASE, revision: 'r1', said: ['m1'] })
+  sync.rest({ session: entry.session, state: { error: { code: 'kept_conflict', facts: { branch: 'far', revision: 'r2' } } } })
+  await runs.inTurn('near', async () => {})
+  assert.deepStrictEqual([toasts, opened], [['keep.branched', 'keep.failed'], []])
 })
 
 test('a run that is stopped before the page follows it is stopped at the server', async () => {

@@ -227,7 +227,8 @@ yaa.define('ui/app', [
       } catch (error) { // nothing that is stored keeps the page from its work
         console.warn(error)
         if (entry) show(before === entry ? sessionStore.fresh() : before, how)
-        toast(t('session.broken', { detail: /** @type {any} */ (error).message }), { bad: true })
+        const { said, message } = /** @type {any} */ (error)
+        toast(said ?? t('session.broken', { detail: message }), { bad: true })
       }
       address(app.current.session)
     }
@@ -337,11 +338,13 @@ yaa.define('ui/app', [
     }
   }
 
-  /** Report that scripts could not be loaded for what was pressed. @param {PromiseRejectionEvent} event */
+  /** Report what nobody has caught, where it has words. @param {PromiseRejectionEvent} event */
   function notLoaded(event) {
-    if (event.reason?.name !== 'NotLoaded') return
+    const { name, said } = event.reason ?? {}
+    if (said) toast(said, { bad: true })
+    else if (name === 'NotLoaded') lacking(event.reason)
+    else return
     event.preventDefault()
-    lacking(event.reason)
   }
 
   /** @param {Error | null} error */

@@ -6,7 +6,7 @@ yaa.define('ui/dom', [], () => {
   const SVG = 'http://www.w3.org/2000/svg'
   const PROPERTIES = new Set([
     'value', 'id', 'title', 'placeholder', 'lang', 'dir', 'name', 'alt', 'download', 'hidden', 'disabled', 'checked',
-    'open', 'required', 'translate', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type', 'controls', 'multiple',
+    'open', 'required', 'translate', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type', 'controls', 'multiple', 'accept',
   ])
   const ATTRIBUTES = new Set([
     'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'popover', 'popovertarget',

@@ -15,7 +15,7 @@ yaa.define('ui/import-export', [
     const wanted = ids ?? app.sessionStore.heads().map((head) => head.id)
     /** @type {Session[]} */ const all = []
     for (const id of wanted) {
-      const session = (await app.sessionStore.open(id))?.session
+      const session = (await app.sessionStore.open(id).catch(({ said, message }) => void toast(said ?? message, { bad: true })))?.session
       if (session) all.push(session)
     }
     const day = new Date().toISOString()
@@ -81,13 +81,12 @@ yaa.define('ui/import-export', [
     for await (const one of unzip.texts(file, (name) => /\.jsonl?$/i.test(name))) yield { ...one, objects }
   }
 
-  const copies = () => yaa.part('copies')
   const library = () => yaa.part('library')
 
   /** Files that came with a session whose calls have recorded any. @param {CommandContext} context @param {Session} session @param {(part: any) => any} objects */
   async function takeFiles({ app }, session, objects) {
     if (!session.messages.some((message) => message.result?.tree)) return
-    const part = await copies()
+    const part = await yaa.part('copies')
     await part?.takeBack(session, await objects(part), app.store.kind === 'idb')
   }
 
@@ -140,9 +139,7 @@ yaa.define('ui/import-export', [
 
   /** @returns {Promise<File[]>} */
   function pick() {
-    const input = h('input', { type: 'file' })
-    input.multiple = true
-    input.accept = '.json,.jsonl,.html,.htm,.zip,application/json,text/html,application/zip'
+    const input = h('input', { type: 'file', multiple: true, accept: '.json,.jsonl,.html,.htm,.zip,application/json,text/html,application/zip' })
     return new Promise((resolve) => {
       input.addEventListener('change', () => resolve([...input.files]))
       input.addEventListener('cancel', () => resolve([]))

@@ -66,8 +66,7 @@ yaa.define('ext/config/file', [
 
   /** @param {import('../../ui/types').Actions} actions @param {() => void} then */
   function filesPart(actions, then) {
-    const file = h('input.sr-only', { type: 'file', 'aria-label': t('config.import'), tabIndex: -1, onchange })
-    file.accept = '.json,application/json'
+    const file = h('input.sr-only', { type: 'file', 'aria-label': t('config.import'), accept: '.json,application/json', tabIndex: -1, onchange })
     async function onchange() {
       if (file.files?.[0]) await importSettings(file.files[0], actions, then)
       file.value = ''

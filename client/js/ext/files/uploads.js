@@ -121,8 +121,7 @@ yaa.define('ext/files/uploads', ['ui/dom', 'ext/files/texts', 'ui/popup', 'ext/f
 
     /** @param {string} into */
     function pick(into) {
-      const [input, target] = [h('input', { type: 'file' }), shared.target()]
-      input.multiple = true
+      const [input, target] = [h('input', { type: 'file', multiple: true }), shared.target()]
       input.addEventListener('change', () => add([...input.files].map((file) => ({ file, path: file.name })), into, target))
       input.click()
     }

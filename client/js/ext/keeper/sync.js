@@ -92,7 +92,7 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
       if (entry) entry.state = null
       toast(t('keep.branched'))
       if (app.current !== entry) return
-      await fetch(branch)
+      if (!await fetch(branch).catch(({ said, message }) => void toast(said ?? message, { bad: true }))) return
       await actions.open(branch)
       const opened = sessionStore.entry(branch)
       if (goesOn && opened && !opened.going) sessionStore.retry(opened)
@@ -103,16 +103,13 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
       if (app.current === entry) toast(t('keep.moved'), { label: t('keep.open'), action: () => actions.open(branch) })
     }
 
-    /** A kept session that is not here. @param {string} id @param {number} [changed] @returns {Promise<Session | null>} */
+    /** A kept session that is not here. Who asked for it says what it `said`. @param {string} id @param {number} [changed] @returns {Promise<Session | null>} */
     async function fetch(id, changed) {
-      try {
-        const { session, revision } = await read(server.api(), id)
-        await take(id, session, { revision, stale: false }, changed)
-        return await store.get(id)
-      } catch (error) {
-        toast(t('keep.failed', { detail: /** @type {any} */ (error).message }), { bad: true })
-        return null
-      }
+      const { session, revision } = await read(server.api(), id).catch((error) => {
+        throw Object.assign(error, { said: t('keep.failed', { detail: error.message }) })
+      })
+      await take(id, session, { revision, stale: false }, changed)
+      return await store.get(id)
     }
 
     /** Move a session in; one that runs goes on there. @param {import('../../ui/types').Entry} entry */

@@ -108,8 +108,7 @@ yaa.define('ext/prompts/library', [
     }
 
     async function bring() {
-      const input = h('input', { type: 'file' })
-      input.accept = '.json,application/json'
+      const input = h('input', { type: 'file', accept: '.json,application/json' })
       input.addEventListener('change', async () => {
         const n = add(settings, parseJson(await input.files[0].text()))
         toast(t('import.prompts', { n }), { bad: !n })
