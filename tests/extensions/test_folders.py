@@ -7,6 +7,7 @@ In one copy of everything all of them are taken out together, and one in turn al
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ MODULES = (
     *("tests.api.test_host_access", "tests.session.test_config_schema", "tests.cli.test_help"),
 )
 OF_THE_PAGE = re.compile(r"\bext\b|index\.html|textFiles")  # what a test of the client reads of it
+OTHERS = 5  # parts of the client's tests that read nothing of it: a turn plays one
 # Every test module that is left is imported: none may import what is gone.
 IMPORT = """
 import gc
@@ -146,8 +148,8 @@ class Folders(unittest.TestCase):
         """The files of tests that are left: those that read of `ext`, and of the others a share."""
         files = sorted((self.folder / "tests/client").glob("*.test.js"))
         reads = {path for path in files if OF_THE_PAGE.search(path.read_text())}
-        # Of five, as two would go with the same folders in every turn.
-        chosen = [*reads, *turns.share([path for path in files if path not in reads], 5)]
+        others = [path for path in files if path not in reads]
+        chosen = [*reads, *turns.share(others, OTHERS)]
         return [f"tests/client/{path.name}" for path in chosen]
 
     def run_there(self, *arguments: str, program: str = sys.executable) -> str:
@@ -191,7 +193,9 @@ class Folders(unittest.TestCase):
         if not node:
             self.skipTest("there is no node")
         every = sorted(path.name for path in (ROOT / "client/js/ext").iterdir())
-        for names in turns.share((["files"], every), 2):
+        rows = [every, *([name] for name in every)]
+        self.assertEqual(math.gcd(len(rows), OTHERS), 1, "a row would always meet the same tests")
+        for names in turns.share(rows, len(rows)):
             with self.subTest(names), self.without_folder_of_the_page(*names):
                 self.run_there("--test", *self.of_the_page(), program=node)
 
