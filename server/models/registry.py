@@ -589,5 +589,5 @@ def _refusal(detail: str) -> Problem:
 def _unknown(text: str, name: str, known: list[str]) -> Problem:
     near = difflib.get_close_matches(name, known, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    detail = f"{text}{hint} Known: {', '.join(known) or 'none'}."
+    detail = f"{text}{hint} Known: {', '.join(known)}." if known else text
     return Problem("provider_unknown", detail, errors=[Misfit(PLACE, detail).error()])

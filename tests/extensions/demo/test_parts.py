@@ -38,7 +38,7 @@ class Offered(unittest.IsolatedAsyncioTestCase):
 
     async def test_without_it_the_start_says_that_no_model_is_set(self) -> None:
         app, said = await self.started({}, **{"server.extensions": []})
-        text = f"session.config.llm_api.provider: {NO_MODEL} Known: none."
+        text = f"session.config.llm_api.provider: {NO_MODEL}"
         self.assertEqual(app.problems()["model"], [text])
         self.assertIn(f"  problem  {text}", said)
         self.assertNotIn("demo", app.facts(""))
