@@ -35,7 +35,7 @@ MOST_FOLDERS = 100
 def package_of(
     name: str, about: Mapping[str, Any], home: Path, env: Mapping[str, str]
 ) -> tuple[Package, list[tuple[str, str]]]:
-    """Return (the package of an entry of the configuration, remarks: where, what)).
+    """Return (the package of an entry of the configuration, remarks: where, what).
 
     `env`: the server's variables. Starts the interpreter to ask for its folders, which takes
     FACTS_S seconds at most. Raises ValueError, with a message for the owner, if the entry cannot be
