@@ -122,7 +122,10 @@ class Workers:
             if number != signal.SIGHUP or hears_hangup():
                 signal.signal(number, lambda *_: None)
         with self._ear, self._mouth:
-            return self._watch(work)
+            try:
+                return self._watch(work)
+            finally:
+                signal.set_wakeup_fd(-1)  # before the sockets are closed
 
     def _watch(self, work: Callable[[Worker], int]) -> int:
         while True:

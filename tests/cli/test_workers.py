@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -21,6 +22,7 @@ from ..test_main import Case
 from ..tooling import forks, patience
 from ..tooling.api import Api
 from ..tooling.child import Child, Yaa
+from ..tooling.tools import ROOT
 
 # A parent that can have no child. Root could: its limit is no limit.
 setUpModule = forks.use
@@ -34,6 +36,18 @@ if not os.geteuid():
 _, most = resource.getrlimit(resource.RLIMIT_NPROC)
 resource.setrlimit(resource.RLIMIT_NPROC, (1, most))
 raise SystemExit(Workers(2, [], 1).run(lambda worker: 0))
+"""
+# A parent that is told to stop before it has any. It prints its code and where signals are written.
+STOPPED = """
+import os, signal
+from server.cli.serve import Workers
+
+class Told(Workers):
+    def _watch(self, work):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return super()._watch(work)
+
+print(Told(0, [], 1).run(lambda worker: 1), signal.set_wakeup_fd(-1))
 """
 QUIET = {"server": {"discover": False}}
 SECONDS = 60
@@ -179,6 +193,11 @@ class Failing(Case):
             child.wait_for(said, SECONDS)
         child.wait_for(r"worker 0 cannot be started .* again in 1 s", SECONDS)
         self.assertEqual(child.stop(patience.seconds(SECONDS)), 0)
+
+    def test_once_it_has_ended_no_signal_is_written_anywhere(self) -> None:
+        command = [sys.executable, "-W", "error", "-c", STOPPED]
+        done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("0 -1\n", ""))
 
     def test_however_often_one_dies(self) -> None:
         place = _Place(0)

@@ -7,7 +7,9 @@ import contextvars
 import errno
 import gc
 import logging
+import os
 import selectors
+import signal
 import socket
 import sys
 import threading
@@ -198,6 +200,24 @@ class Repeated(unittest.IsolatedAsyncioTestCase):
             await done.wait()
         self.assertEqual(len(logged.output), 2)
         task.cancel()
+
+
+class Signals(unittest.TestCase):
+    def test_one_that_comes_while_the_loop_closes_is_not_heard(self) -> None:
+        class Signalled(Loop):
+            def _close_self_pipe(self) -> None:
+                super()._close_self_pipe()  # type: ignore[misc]
+                os.kill(os.getpid(), signal.SIGCHLD)
+
+        async def main() -> None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, print)
+
+        unraisable: list[Any] = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = unraisable.append
+        with asyncio.Runner(loop_factory=Signalled) as runner:
+            runner.run(main())
+        self.assertEqual(unraisable, [])
 
 
 class Names(unittest.TestCase):

@@ -48,6 +48,7 @@ class Loop(asyncio.SelectorEventLoop):
     _closed: bool  # of asyncio
     _debug: bool
     _ready: deque[asyncio.Handle]
+    _signal_handlers: dict[int, Any]
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self._spare: list[Any] = []
@@ -63,6 +64,12 @@ class Loop(asyncio.SelectorEventLoop):
                 if not is_scarce(error):
                     raise
             time.sleep(PAUSE_S)
+
+    def close(self) -> None:
+        """Close the loop after its signal handlers: asyncio closes first what they write to."""
+        for number in list(self._signal_handlers):
+            self.remove_signal_handler(number)
+        super().close()
 
     def call_soon(self, callback: Any, *args: Any, context: Any = None) -> Any:  # type: ignore[override]
         """Schedule a callback, also without memory: what is not woken now never is."""
