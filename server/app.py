@@ -19,9 +19,6 @@ from . import VERSION
 from .agent.hooks import Hooks
 from .agent.loop import BaseAgent
 from .agent.run_records import KEPT_S, RunRecords, StopSignals
-from .agents.agent_save import AgentSaveTool, agent_save
-from .agents.registry import AgentFolders, AgentRegistry
-from .agents.routes import SettingsAgents
 from .api import idempotency
 from .api.auth import Keys, own_limits, owners, people_of
 from .api.files import Downloads
@@ -41,7 +38,7 @@ from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .extensions import ALL, ProcessParts, incomplete, select, share
-from .extensions.parts import CheckResult, Host, Parts, make_parts
+from .extensions.parts import CheckResult, Host, Parts, make_agents, make_parts
 from .json_types import Json, Session
 from .lib.http.client import Client
 from .lib.http.cors import Origins
@@ -54,7 +51,6 @@ from .models.adapter import BaseAPI, adapters
 from .models.model_list import ask_vendors
 from .models.registry import Models
 from .models.vendors import DiscoveredProviders, discover
-from .session.agents import Agents
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
 from .session.modes import catalog
@@ -129,10 +125,8 @@ class App:
         self.ceilings = LimitCeilings.of_keys(limits, own_limits(server["api_keys"]))
         files = files or RecordedFiles.of(config, trusted)
         self.toolbox = Toolbox(config, self.client, self.ceilings, self.accounts, files)
-        saver = AgentSaveTool.of(agent_save, agents=AgentFolders(config.agents_folder, trusted))
-        self.toolbox.add([saver, *tools])
-        known = config.agents_folder, config.session["agent"], trusted
-        self.agents: Agents = AgentRegistry(*known, limits=config.session["config"]["limits"])
+        self.toolbox.add(tools)
+        self.agents = make_agents(config)
         self.locks: Locks = former.locks if former else locks or Locks(config.home / "claims.lock")
         self.is_replaced = False
         self.records = RunRecords(config.home / "runs", ttl_s, clock=clock)
@@ -320,10 +314,7 @@ class App:
 
     def agent_problems(self, owner: str = "") -> list[str]:
         """Return the problems of agent files that this owner's key may see."""
-        problems = self.agents.problems(self.toolbox.nameable(), owner)
-        if self.config.server["agents_dir"] and not self.config.agents_folder.is_dir():
-            problems.append("server.agents_dir: there is no such folder")
-        return problems
+        return self.agents.problems(self.toolbox.nameable(), owner)
 
     def facts(self, owner: str) -> dict[str, Any]:
         """Return what `/info` says to a key of this owner, except for the configuration."""
@@ -423,7 +414,6 @@ def settings_routes(app: App, live: Live) -> Routes:
     return {
         **settings.routes(),
         **SettingsKeys(settings).routes(),
-        **SettingsAgents(config.agents_folder).routes(),
         **SettingsFolders(config.server).routes(),
         **SettingsRuns(app.agent, app.accounts.requests).routes(),
         **SettingsTrials(config.server, entries, app.client, app._env, config.home).routes(),

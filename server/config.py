@@ -109,12 +109,6 @@ class Config:
         found: Session = copy.deepcopy(self._session)
         return found
 
-    @property
-    def agents_folder(self) -> Path:
-        """Return the folder of the owner's agents. Raises ConfigError."""
-        given = self._server.get("agents_dir")
-        return expand_path(given or "agents", "server.agents_dir", self.home)
-
     def secrets(self) -> list[str]:
         """Return every string of the half `server` that no log, event or response may contain."""
         named = (value for _, value in secrets_in(self._server) if value)
@@ -300,8 +294,6 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
         elif name not in (extensions.ALL, *present):
             yield f"server.extensions names {name}; there are {', '.join(present) or 'none'}"
     host = server["host"]
-    given = server["agents_dir"]
-    agents = expand_path(given, "server.agents_dir", home) if given else home
     if not server["auth_required"] and not is_loopback(host.lower()):
         yield (
             f"server.auth_required is false and server.host is {host}: without a key only this"
@@ -331,7 +323,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     yield from tool_mistakes(server["tools"])
     for check in extensions.members("config_mistakes"):
         yield from check(server, home)
-    loaded = [agents, *map(Path, code_folders())]
+    loaded = [*map(Path, code_folders())]
     for folders_of in extensions.members("trusted_folders"):
         loaded += folders_of(server, home)
     yield from folders.mistakes(server["folders"], home, loaded)

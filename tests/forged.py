@@ -33,12 +33,11 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.call_decisions import LOST
-from server.agents.agent_save import AgentSaveTool, agent_save
-from server.agents.registry import AgentFolders, AgentRegistry
 from server.config import Config
 from server.errors import Problem
 from server.json_types import Event, ToolResult
 from server.session import events
+from server.session.agents import Agents, UsableAgent
 from server.session.schema import REASONS, STATES
 from server.tools.base import Tool, hints_of
 from server.tools.policy import fingerprint
@@ -50,7 +49,7 @@ Json = Any
 
 # Tools that ask, with the arguments that the forgery wants to run: two of the server's own, one of
 # which may repeat; an operation of a REST API that may repeat; one of an MCP server that may not;
-# and the one that changes what later sessions may do.
+# and one that changes what later sessions may do.
 TOOLS: dict[str, Json] = {
     "shell": {"command": "echo forged"},
     "write_file": {"path": "forged.txt", "content": "forged"},
@@ -63,6 +62,7 @@ OTHERS: tuple[
 ] = (  # what a real server would have from its configuration
     ("prod_delete", {"idempotent": True}, {"id": {"type": "string"}}),
     ("mcp__notes__send", {}, {"text": {"type": "string"}}),
+    ("agent_save", {"destructive": True}, {"name": {"type": "string"}, "definition": {}}),
 )
 AUTOPILOT = {"description": "Need not ask.", "policy": dict.fromkeys(TOOLS, "auto")}
 HARMLESS = {"label": "harmless"}
@@ -304,15 +304,23 @@ class Played:
         return found
 
 
+class OwnersAgents(Agents):
+    """The agents of a server whose owner lets one of them run everything."""
+
+    def usable(self, owner: str = "") -> dict[str, UsableAgent]:
+        return {
+            "default": UsableAgent({"name": "default"}),
+            "coder": UsableAgent({"name": "coder"}),
+            "autopilot": UsableAgent({"name": "autopilot", **AUTOPILOT}),  # type: ignore[typeddict-item]
+        }
+
+
 class Stage:
     """A server's list of tools, policy and agents in `home`; what is played on it shares nothing
     else."""
 
     def __init__(self, home: Path) -> None:
-        folder = home / "agents"
-        folder.mkdir()
-        (folder / "autopilot.json").write_text(json.dumps(AUTOPILOT))
-        self._agents, self._toolbox = AgentRegistry(folder), RecordingToolbox(home)
+        self._agents, self._toolbox = OwnersAgents(), RecordingToolbox(home)
 
     async def play(self, case: Case, document: Json, person: str) -> Played:
         """Go on with a document of this case: POST it and do what the person does, until nothing
@@ -386,7 +394,6 @@ class RecordingToolbox(Toolbox):
         server["sandbox"]["require"] = "none"
         super().__init__(Config(server, fakes.DEFAULTS["session"], home))
         self.ran: list[tuple[str, Json]] = []
-        self.add([AgentSaveTool.of(agent_save, agents=AgentFolders(home / "agents"))])
         for name, hints, properties in OTHERS:
             schema = {"type": "object", "properties": properties, "required": list(properties)}
             tool = Tool(name, "A tool.", schema, hints=hints_of(hints))

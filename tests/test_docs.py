@@ -23,7 +23,6 @@ from typing import Any
 import server
 from server import errors, extensions
 from server.agent import call_runner, home_name, hooks, observer, run_workspace
-from server.agents.registry import AgentRegistry
 from server.config import SHORT_NAMES, Config, defaults
 from server.context import compact
 from server.lib import strict_json
@@ -74,6 +73,8 @@ class Reference(unittest.TestCase):
 
     def test_names_of_others_lead_to_settings(self) -> None:
         default = set(leaves(defaults()))
+        if "agents" not in extensions.present():
+            default.add("server.agents_dir")
         found = 0
         for page in sorted(REFERENCE.glob("*.md")):
             for head, *rows in tables(page.read_text()):
@@ -133,7 +134,6 @@ class Reference(unittest.TestCase):
 
     def test_agents(self) -> None:
         self.assert_rows("agents.md", "Agent key", set(agent_definition.SCHEMA["properties"]))
-        self.assert_rows("agents.md", "Agent", {item["name"] for item in AgentRegistry().info()})
         self.assert_rows("agents.md", "Mode", set(MODES))
         self.assert_rows("agents.md", "Section", set(prompt_texts.SECTIONS))
         self.assert_rows("agents.md", "Tool section", set(prompt_texts.PROTOCOL))
@@ -159,7 +159,7 @@ class Reference(unittest.TestCase):
     def test_routes(self) -> None:
         pages = {"http.md": ["app", "api/workspaces", "api/objects"]}
         pages["http.md"] += ["api/settings", "api/settings_trials"]
-        pages["http.md"] += ["api/settings_keys", "agents/routes", "api/settings_runs"]
+        pages["http.md"] += ["api/settings_keys", "api/settings_runs"]
         pages["http.md"] += ["api/settings_folders"]
         pages["http.md"].append("api/sign_in")
         for page, files in pages.items():
@@ -426,8 +426,7 @@ def command_line(path: str) -> tuple[set[str], set[str]]:
 
 def built_in_tools() -> Iterator[str]:
     """The names under which the built-in tools are offered."""
-    folders = (ROOT / "server" / name for name in ("agents", "tools"))
-    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+    for path in sorted((ROOT / "server" / "tools").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]

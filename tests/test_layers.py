@@ -66,7 +66,7 @@ LAYERS = (
     ("workspace",),
     ("agent",),
     ("api",),
-    ("agents", "extensions.parts"),
+    ("extensions.parts",),
     ("app",),
     ("cli",),
     ("__main__",),

@@ -129,6 +129,8 @@ class Extension:
     refused       "module:name" of a function that refuses another system's keys in a file:
                   (layer, the file) -> (the layer without them, problems); "" for none
     exports       name that programs import from yaa -> the module of yaa that has it
+    agents        "module:name" of a function: (config) -> the Agents of the server (session/
+                  agents.py); "" for none, and of several extensions the first counts
     session_stores  `@NAME` that `--store` of `run` and `chat` takes -> "module:name" of a function:
                   (config) -> a cli.session_files.JsonSession
     process       "module:name" of a function: (number of processes) -> (number of one) -> its
@@ -146,6 +148,7 @@ class Extension:
     variables: str = ""
     refused: str = ""
     exports: Mapping[str, str] = field(default_factory=dict)
+    agents: str = ""
     session_stores: Mapping[str, str] = field(default_factory=dict)
     process: str = ""
     parts: str = ""

@@ -137,3 +137,11 @@ def make_parts(host: Host, process: ProcessParts) -> dict[str, Parts]:
     return {
         name: kind(host._replace(process=process.by_name.get(name))) for name, kind in kinds.items()
     }
+
+
+def make_agents(config: Config) -> Agents:
+    """Return the agents of the first extension that has some, else the one of the configuration."""
+    for make in load_each("agents", select(config.server["extensions"])).values():
+        found: Agents = make(config)
+        return found
+    return Agents(config.session["agent"], config.session["config"]["limits"])

@@ -147,7 +147,6 @@ SHAPES: dict[str, Kind] = DECLARED | {
     "server.port": _whole(0, 65535),
     "server.tls.cert": PATH,
     "server.tls.key": PATH,
-    "server.agents_dir": PATH,
     "server.workers": _whole(1, 256),
     "server.permission_modes": _list(one_of(*BEYOND_RULES)),
     "server.api_keys": _list(either(TEXT, _closed(KEY))),

@@ -191,7 +191,7 @@ class Addresses(unittest.TestCase):
 
     def test_where_they_may_be_set(self) -> None:
         after = {"providers": {"x": {"api_url": "http://10.0.0.1/v1"}}}
-        program = {"agents_dir": "/tmp"}
+        program = {"folder_roots": ["/tmp"]}
         usual = {"host": "127.0.0.1", "hosts": [], "auth_required": True}
         usual["remote_administration"] = False
         for more, address, command in (

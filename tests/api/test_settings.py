@@ -226,7 +226,7 @@ class SettingsCase(unittest.IsolatedAsyncioTestCase):
             (["server", "client_providers", "hosts"], ["*", "127.0.0.1"]),
             (["server", "log", "file"], "/srv/.bashrc"),
             (["server", "tools", "fetch_url"], {"allow": ["10.0.0.0/8"]}),
-            (["server", "agents_dir"], "/tmp"),
+            (["server", "folder_roots"], ["/tmp"]),
         ]
         self.begin({"server": {"host": "0.0.0.0", "providers": {"main": MAIN}}})
         before = self.written()

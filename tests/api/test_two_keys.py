@@ -225,6 +225,7 @@ class TwoKeys(unittest.TestCase):
         about = {"name": name, "definition": {"description": f"by {who}", "mode": "free"}, **more}
         return self.run_tool(who, f"saves {name}", "agent_save", about)
 
+    @needs("agents")
     def test_agents_of_one_key(self) -> None:
         refused = self.save("bob", "default")
         self.assertEqual(refused["status"], "error")
@@ -256,6 +257,7 @@ class TwoKeys(unittest.TestCase):
             self.assertEqual(api.request("GET", one.format("bobs"))[0], 200)
         self.assertEqual(list((self.home / "agents").glob("*.json")), [])
 
+    @needs("agents")
     def test_agents_of_the_owner(self) -> None:
         self.assertEqual(self.save("owner", "team")["status"], "ok")
         try:

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from server.agents.routes import SettingsAgents
 from server.api.auth import Keys
 from server.api.objects import Objects
 from server.api.router import Router
@@ -38,6 +37,7 @@ from server.workspace.operations import Operations, Places
 
 from ..api import fakes
 from ..api.test_settings import KEYS, Served, nothing
+from ..extensions import rows_for
 from .faulty_disk import ANY, FOREVER, GROWING, Refusal, contents, refusing
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -67,9 +67,10 @@ class World:
             **Objects(workspaces, ceilings).routes(),
             **settings.routes(),
             **SettingsKeys(settings).routes(),
-            **SettingsAgents(home / "agents").routes(),
             **SignInLinks(home, keys).routes(),
         }
+        for added in rows_for("unwritable_routes"):
+            table |= added(home)
         self.router = Router(table, nothing, keys)
 
     def get(self, owner: str, session_id: str, folder_name: str | None = None) -> Workspace:
@@ -203,10 +204,6 @@ async def keyed(world: World) -> None:
     await world.ask("POST", "/settings/keys", {"name": "zoe"})
 
 
-async def agent(world: World) -> None:
-    await world.ask("PUT", "/settings/agents/one", {"agent": {"system_prompt": "Say yes."}})
-
-
 async def code(world: World) -> None:
     made = SignInCodes(world.home).make(KEY)
     (world.home / "code").write_text(made)
@@ -238,10 +235,9 @@ STORIES = (
     Story("settings", "PATCH", "/settings", CHANGE),
     Story("key", "POST", "/settings/keys", {"name": "bob"}),
     Story("key away", "DELETE", "/settings/keys/zoe", None, keyed),
-    Story("agent", "PUT", "/settings/agents/one", {"agent": {"system_prompt": "Say no."}}, agent),
-    Story("agent away", "DELETE", "/settings/agents/one", None, agent),
     Story("link", "POST", "/sign-in/link"),
     Story("sign in", "POST", "/sign-in", {"code": "CODE"}, code),
+    *(Story(*row) for rows in rows_for("UNWRITABLE") for row in rows),
 )
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..extensions import rows_for
+from ..extensions import EASY, rows_for
 from ..tooling import forks, patience
 from ..tooling.api import Api
 from ..tooling.child import Yaa
@@ -39,7 +39,7 @@ class EveryCall(unittest.TestCase):
         stack = self.enterContext(ExitStack())
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (home / "agents").mkdir()
-        (home / "agents" / "easy.json").write_text(json.dumps(AGENT))
+        (home / "agents" / f"{EASY}.json").write_text(json.dumps(AGENT))
         server = {"discover": False, **config.get("server", {})}
         yaa = stack.enter_context(Yaa({**config, "server": server}, home=home))
         return Api(yaa.url, yaa.key)
@@ -53,7 +53,7 @@ class EveryCall(unittest.TestCase):
                     self.assertEqual(status, 200, text)
                     self.assertIn("calculator", str(text))
                     self.assertEqual("TOOL_CALL_RESULT" in text or '"role":"tool"' in text, runs)
-        done = api.run({**ASKS, "agent": "easy", "messages": [USER]})
+        done = api.run({**ASKS, "agent": EASY, "messages": [USER]})
         (asked,) = done["interrupts"]
         self.assertEqual(
             (asked["tool"], asked["ask"], asked["always"]), ("calculator", "every_call", True)

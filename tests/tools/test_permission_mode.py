@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from server.agents.agent_save import AgentSaveTool, agent_save
-from server.agents.registry import AgentFolders
 from server.config import load
 from server.lib.http.client import Client
 from server.lib.sandbox.policy import TIERS
@@ -32,7 +30,6 @@ BUILT_IN = {  # built-in tools that the rules ask about -> kind of work, "" for 
     "python": "program",
     "bash": "program",
     "fetch_url": "",
-    "agent_save": "",
 }
 ARGS: Mapping[str, Json] = {
     "write_file": {"path": "a.txt", "content": "x"},
@@ -41,7 +38,6 @@ ARGS: Mapping[str, Json] = {
     "bash": {"command": "make all"},
     "python": {"code": "print(1)"},
     "fetch_url": {"url": "https://example.com/"},
-    "agent_save": {"name": "a", "definition": {"description": "d"}},
 }
 TESTS, ONE_TEST = "python3 -m unittest -q 2>&1 | tail -n 20", "python3 -m unittest tests.test_a"
 # What a model did for "rename the option, with tests and a commit": 45 calls.
@@ -90,8 +86,6 @@ class Modes(unittest.IsolatedAsyncioTestCase):
         flags |= {f"server.{key}": value for key, value in server.items()}
         config = load(self.home / "home", None, {}, flags)
         found = Toolbox(config, Client(), files=Workspaces.of(config))
-        saver = AgentSaveTool.of(agent_save, agents=AgentFolders(config.agents_folder))
-        found.add([saver])
         found.runner.sandbox = make_proof(tier, network, {})
         return found
 

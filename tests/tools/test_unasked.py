@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from server.agents.agent_save import AgentSaveTool
 from server.app import App
 from server.config import load
 from server.lib.sandbox.probe import make_proof
@@ -39,7 +38,6 @@ def own_change(n: int) -> int:
 """
 # A subclass of Tool -> whether its arguments leave this machine, by whatever way.
 LEAVES: dict[type[Tool], bool] = {
-    AgentSaveTool: False,
     ChildTool: False,
     ClientTool: True,
     ControlTool: False,

@@ -8,12 +8,15 @@ service is called `server`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
+from .. import all_of
+
+AGENTS_DIR = "server.agents_dir"  # of another extension, which may not be there
 SETTINGS = {
     "SERVER_PORT": ("server.port",),
-    "AGENT_EXTERNAL_DIR": ("server.agents_dir",),
+    "AGENT_EXTERNAL_DIR": (AGENTS_DIR,),
     "MEMORY_CHAT_K": ("session.config.context.window_runs",),
     "AGENT_LLM_INTERACTION_LOG_ENABLED": ("server.log.model_calls", "server.log.model_deltas"),
 }
@@ -29,16 +32,24 @@ _COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-def read(env: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+def read(
+    env: Mapping[str, str], declared: Container[str] | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """Return (settings by dotted key, lines for the owner).
+
+    `declared`: keys of extensions; None: of those that are there.
 
     There is one line for each variable that was read, was invalid or has no effect. No line
     contains a value.
     """
+    declared = all_of("config_keys") if declared is None else declared
     found: dict[str, Any] = {}
     said: list[str] = []
     for name in sorted(env):
-        if keys := SETTINGS.get(name):
+        keys = SETTINGS.get(name, ())
+        if AGENTS_DIR in keys and AGENTS_DIR not in declared:
+            said.append(f"{name} changes nothing here: the extension agents is not there")
+        elif keys:
             value = _value(name, env[name])
             if value is None:
                 said.append(f"{name} is not read: its value is none for {keys[0]}")

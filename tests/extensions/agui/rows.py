@@ -12,6 +12,7 @@ from server.session.limits import MOST
 
 from ...growing import Growing, call, user
 from ...protocols.bodies import CALL, PARAMETERS, SESSION
+from .. import EASY
 
 Json = dict[str, Any]
 
@@ -36,7 +37,7 @@ def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
     said = {"id": "u1", "role": "user", "content": order}
     body = {"threadId": "t", "runId": "r", "messages": [said], "tools": [], "context": []}
     more = {"state": session, "forwardedProps": {"yaa": {"config": session["config"]}}}
-    return [("/agui/easy", body | more)]
+    return [(f"/agui/{EASY}", body | more)]
 
 
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {

@@ -10,6 +10,7 @@ from server.session.limits import MOST
 
 from ...growing import Growing, brought, entry, superseded, together, turns
 from ...protocols.bodies import SESSION, of_asked
+from .. import EASY
 from ..openai.rows import growing_chats
 
 Json = dict[str, Any]
@@ -31,7 +32,7 @@ def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
 
 
 def bare(order: str) -> list[tuple[str, Json]]:
-    return [(CHAT, {"model": "easy", "messages": [{"role": "user", "content": order}]})]
+    return [(CHAT, {"model": EASY, "messages": [{"role": "user", "content": order}]})]
 
 
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {

@@ -9,6 +9,7 @@ from server.extensions.gateway import routes
 
 from ...growing import Growing, brought, superseded, turns
 from ...protocols.bodies import SESSION, of_asked
+from .. import EASY
 
 Json = dict[str, Any]
 
@@ -22,7 +23,7 @@ def chosen(order: str) -> tuple[str, Json]:
 
 
 def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
-    return [(QUERY, {"message": order, "agentKey": "easy", "session": session})]
+    return [(QUERY, {"message": order, "agentKey": EASY, "session": session})]
 
 
 HOSTILE: dict[str, tuple[Callable[[Json], None], Json]] = {

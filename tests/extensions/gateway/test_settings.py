@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 from server.config import Config, load
+from server.extensions import present
 from server.extensions.gateway.settings import read
 
 
@@ -24,10 +25,6 @@ class Read(unittest.TestCase):
             ("MEMORY_CHAT_K", "0", {}),
             ("MEMORY_CHAT_K", "-1", {}),
             ("MEMORY_CHAT_K", "9" * 5000, {}),
-            ("AGENT_EXTERNAL_DIR", "~/agents 代理", {"server.agents_dir": "~/agents 代理"}),
-            ("AGENT_EXTERNAL_DIR", "", {}),
-            ("AGENT_EXTERNAL_DIR", "a\nb", {}),
-            ("AGENT_EXTERNAL_DIR", "a\udc80", {}),
             (
                 "AGENT_LLM_INTERACTION_LOG_ENABLED",
                 "FALSE",
@@ -53,6 +50,25 @@ class Read(unittest.TestCase):
         self.assertNotIn("secret/", "\n".join(said))
         self.assertEqual([line.split()[0] for line in said], sorted({*env} - {"HOME"}))
 
+    def test_the_folder_of_agents_is_read_where_they_can_be_in_files(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            config = load(Path(name), None, {"AGENT_EXTERNAL_DIR": "代理"}, {})
+        key = "server.agents_dir"
+        there = "agents" in present()
+        self.assertEqual(config.server.get("agents_dir"), "代理" if there else None)
+        for text, expected in (
+            ("~/agents 代理", "~/agents 代理"),
+            ("", None),
+            ("a\nb", None),
+            ("a\udc80", None),
+        ):
+            with self.subTest(text):
+                found = {} if expected is None else {key: expected}
+                self.assertEqual(read({"AGENT_EXTERNAL_DIR": text}, {key})[0], found)
+        without, lines = read({"AGENT_EXTERNAL_DIR": "agents"}, ())
+        self.assertEqual(without, {})
+        self.assertIn("changes nothing here: the extension agents", lines[0])
+
     def test_they_come_over_the_file_and_under_ours(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             home = Path(name)
@@ -68,9 +84,6 @@ class Read(unittest.TestCase):
             self.assertEqual(loaded({**theirs, "YAA_PORT": "3"}).server["port"], 3)
             stray = loaded({"SERVER_PORT": "tcp://10.0.0.7:80"})
             self.assertEqual(stray.server["port"], 1)
-            self.assertEqual(stray.agents_folder, home / "agents")
-            there = loaded({"AGENT_EXTERNAL_DIR": name})
-            self.assertEqual(there.agents_folder, home)
 
 
 if __name__ == "__main__":

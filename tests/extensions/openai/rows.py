@@ -12,6 +12,7 @@ from server.session.limits import MOST
 
 from ...growing import Growing, call
 from ...protocols.bodies import CALL, PARAMETERS
+from .. import EASY
 
 Json = dict[str, Any]
 
@@ -25,8 +26,8 @@ def carrying(session: Json, order: str) -> list[tuple[str, Json]]:
 
 def bare(order: str) -> list[tuple[str, Json]]:
     said = {"role": "user", "content": order}
-    chats = (CHAT, {"model": "easy", "messages": [said]})
-    return [chats, (RESPONSES, {"model": "easy", "input": order})]
+    chats = (CHAT, {"model": EASY, "messages": [said]})
+    return [chats, (RESPONSES, {"model": EASY, "input": order})]
 
 
 SAID = {"id": "msg_a1_0", "type": "message", "role": "assistant", "content": "x"}

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from server.agent.loop import BaseAgent
-from server.agents.registry import AgentRegistry
 from server.config import Config
-from server.extensions.parts import Parts
+from server.extensions import present
+from server.extensions.parts import Parts, make_agents
 from server.extensions.skills.catalog import SkillCatalog
 from server.extensions.skills.parts import SkillParts
 from server.session.fold import Folder
@@ -76,7 +76,7 @@ class Server:
         claims = Claims(self.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.agent = BaseAgent(
             *(self.config, self.model, self.toolbox, claims),  # type: ignore[arg-type]
-            agents=AgentRegistry(self.config.agents_folder),
+            agents=make_agents(self.config),
             ids=Ids(self.home.name),
             locks=Locks(self.home / "claims.lock"),
             ceilings=LimitCeilings(limits, {}),
@@ -212,7 +212,7 @@ class Offered(Case):
             {"config": {"yaa": {"skills_off": ["pdf"]}}},
             {"config": {"yaa": {"skills_off": ["*"]}}},
             {"config": {"tool": {"skill": {"deny": True}}}},
-            {"agent": "few"},
+            *([{"agent": "few"}] if "agents" in present() else []),
         ]
         async with self.server(*([call("skill", name="pdf")] for _ in cases)) as server:
             for document in cases:

@@ -15,6 +15,7 @@ from server.cli.serve import describe
 from server.config import load
 
 from ...tooling.tools import ROOT
+from .. import needs
 
 OWN = """from yaa import tool
 @tool
@@ -62,10 +63,10 @@ class Parts(IsolatedAsyncioTestCase):
         """The tools of the agent that searches."""
         session: Any = copy.deepcopy(app.config.session)
         session |= {"messages": [], "grants": [], "calls": {}, "interrupts": []}
-        resolved = app.agents.resolve({"agent": "researcher", "config": {}})
-        session["config"]["agent"] = resolved
+        session["config"]["agent"] = {"name": "finder", "tools": ["web_search", "fetch_url"]}
         return [each["function"]["name"] for each in app.toolbox.declarations(session)]
 
+    @needs("agents")
     async def test_agents_may_name_it_where_it_is_not_there(self) -> None:
         (self.home / "agents").mkdir(mode=0o700)
         text = '{"tools": ["web_search"], "policy": {"web_search": "auto"}}'

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from ..api.body import BodyLimits, read_fields
-from ..api.router import RequestContext, Route
-from ..api.settings import owners_only
-from ..lib.json_schema.objects import object_schema
-from ..session.agent_definition import MAX_FILE
+from ...api.body import BodyLimits, read_fields
+from ...api.router import RequestContext, Route
+from ...api.settings import owners_only
+from ...lib.json_schema.objects import object_schema
+from ...session.agent_definition import MAX_FILE
 from .agent_files import agent_files, delete_agent, write_agent
 
 MAX_BODY = BodyLimits(2 * MAX_FILE, 20_000)

@@ -9,14 +9,14 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import AgentRegistry
-from server.agents.routes import SettingsAgents
 from server.api.auth import Keys
 from server.api.router import Router
+from server.extensions.agents.registry import AgentRegistry
+from server.extensions.agents.routes import SettingsAgents
 from server.session.agent_definition import MAX_FILE
 
-from ..api import fakes
-from ..api.test_settings import KEYS, TYPE, nothing
+from ...api import fakes
+from ...api.test_settings import KEYS, TYPE, nothing
 
 AGENT: Any = {"description": "talks like a pirate", "systemPrompt": "Arr.\n", "mode": "react"}
 

@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import AgentFolders, AgentRegistry
 from server.errors import Problem
+from server.extensions.agents.folders import AgentFolders
+from server.extensions.agents.registry import AgentRegistry
 from server.session.agent_definition import MAX_FILE
 
 

@@ -12,12 +12,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem, disk_problem, refuse
-from ..lib.runtime import private_files
-from ..lib.strict_json import JSONError, pointer
-from ..session import agent_definition as definitions
-from ..session.agent_definition import MAX_FILE
-from .registry import BUILT_IN, include_files, parse_agent_file
+from ...errors import Problem, disk_problem, refuse
+from ...lib.runtime import private_files
+from ...lib.strict_json import JSONError, pointer
+from ...session import agent_definition as definitions
+from ...session.agent_definition import MAX_FILE
+from .folders import BUILT_IN
+from .registry import include_files, parse_agent_file
 
 MOST = 100  # agents in the folder, which is read before every run
 

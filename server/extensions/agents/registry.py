@@ -6,7 +6,6 @@ A file that cannot be used is listed in `problems`, and its last valid version s
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -16,43 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..json_types import AgentDefinition
-from ..lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
-from ..lib.strict_json import JSONError, dumps, loads
-from ..session import agent_definition as definitions
-from ..session.agent_definition import MAX_FILE, files_named
-from ..session.agents import Agents, UsableAgent
-from ..telemetry import log
-
-# -- folders --------------------------------------------------------------------------------------
-# The folders of agent definitions: built in, the owner's, and one for each other key.
-#
-# Read by registry.py; agent_save.py writes into the first folder of a key. An agent that a
-# key saves is visible to that key only, unless it is the owner's.
-
-BUILT_IN = Path(__file__).parent
-
-
-class AgentFolders:
-    """The folders of agents by key.
-
-    `home`: the owner's folder. `owners`: those who count as the server's owner (api.auth.owners);
-    each other key has a folder of its own in `home`.
-    """
-
-    def __init__(self, home: Path, owners: Collection[str] = ("",)) -> None:
-        self._home, self._owners = home, frozenset(owners)
-
-    def of(self, owner: str) -> tuple[Path, ...]:
-        """Return the folders of one key's agents, the first of which it saves to.
-
-        A name in several folders is that of the first.
-        """
-        if owner in self._owners:
-            return self._home, BUILT_IN
-        name = hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self._home / name, self._home, BUILT_IN
-
+from ...json_types import AgentDefinition
+from ...lib.runtime.file_stamps import FileStamps, Stamp, stamp_of
+from ...lib.strict_json import JSONError, dumps, loads
+from ...session import agent_definition as definitions
+from ...session.agent_definition import MAX_FILE, files_named
+from ...session.agents import Agents, UsableAgent
+from ...telemetry import log
+from .folders import BUILT_IN, AgentFolders
 
 # -- prompt files ---------------------------------------------------------------------------------
 # Prompts in files of their own: `"systemPrompt": "@pirate.md"`, beside the agent's definition.
@@ -141,7 +111,8 @@ class AgentFile:
 class AgentRegistry(Agents):
     """The agents of files.
 
-    `folder`: the owner's, which may be missing. `owners`: as in AgentFolders.
+    `folder`: the owner's. It may be missing, unless it `is_configured`. `owners`: as in
+    AgentFolders.
     """
 
     def __init__(
@@ -150,8 +121,11 @@ class AgentRegistry(Agents):
         default: str = "default",
         owners: Collection[str] = ("",),
         limits: Mapping[str, Any] | None = None,
+        *,
+        is_configured: bool = False,
     ) -> None:
         super().__init__(default, limits)
+        self._wanted = folder if is_configured else None
         self._folders = AgentFolders(folder, owners) if folder else None
         self._files: dict[Path, dict[str, AgentFile]] = {BUILT_IN: _scan_folder(BUILT_IN, {})}
         self._stamps: dict[Path, FileStamps] = {}
@@ -178,6 +152,8 @@ class AgentRegistry(Agents):
                 found += [f"agents/{name}.json: {text}" for text in (*file.problems, *unknown)]
         if self.default not in self.usable(owner):
             found.append(f"session.agent is {self.default}, and there is no such agent")
+        if self._wanted and not self._wanted.is_dir():
+            found.append("server.agents_dir: there is no such folder")
         return found
 
     def _refresh(self, owner: str) -> list[Path]:

@@ -11,14 +11,15 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.agent_save import MOST, AgentSaveTool, agent_save, save
-from server.agents.registry import AgentFolders, AgentRegistry
 from server.config import Config
 from server.errors import Problem
+from server.extensions.agents.agent_save import MOST, AgentSaveTool, agent_save, save
+from server.extensions.agents.folders import AgentFolders
+from server.extensions.agents.registry import AgentRegistry
 from server.session.agent_definition import MAX_FILE
 from server.tools.toolbox import Toolbox
 
-from ..fakes import DEFAULTS, events_of
+from ...fakes import DEFAULTS, events_of
 
 
 class Saving(unittest.TestCase):

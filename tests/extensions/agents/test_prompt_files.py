@@ -7,7 +7,7 @@ import os
 import unittest
 from typing import Any
 
-from server.agents.registry import AgentRegistry
+from server.extensions.agents.registry import AgentRegistry
 from server.session.agent_definition import MAX_FILE
 
 from .test_registry import Case

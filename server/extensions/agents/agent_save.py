@@ -1,7 +1,7 @@
 """The tool `agent_save`: writes an agent definition of the model, once a person has approved it.
 
 It runs in the server itself, since no sandbox can write to the folder. The server's owner saves for
-all keys, every other key for itself (registry.py). The definition is checked, the name is a
+all keys, every other key for itself (folders.py). The definition is checked, the name is a
 plain file name, and the file is written atomically. A model's definition never weakens an existing
 policy.
 """
@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..json_types import AgentDefinition
-from ..lib.runtime import private_files
-from ..lib.strict_json import JSONError
-from ..session import agent_definition as definitions
-from ..session.agent_definition import WORDS
-from ..tools.base import Emit, Invocation, Tool, failure
-from ..tools.decorators import Context, ToolError, tool
-from ..tools.runner import Outcome
-from .registry import AgentFolders, parse_agent_file
+from ...json_types import AgentDefinition
+from ...lib.runtime import private_files
+from ...lib.strict_json import JSONError
+from ...session import agent_definition as definitions
+from ...session.agent_definition import WORDS
+from ...tools.base import Emit, Invocation, Tool, failure
+from ...tools.decorators import Context, ToolError, tool
+from ...tools.runner import Outcome
+from .folders import AgentFolders
+from .registry import parse_agent_file
 
 MOST = 100  # files in one folder, which is read before every run
 
