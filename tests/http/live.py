@@ -24,24 +24,28 @@ from server.lib.http.parser import (
 
 from ..tooling import patience
 
-PATIENCE = patience.seconds(10)  # before a test that waits for something gives up
-QUICK_S = patience.seconds(0.2)
-QUICK = ServerLimits(
-    head_timeout_s=QUICK_S,
-    body_grace_s=QUICK_S,
-    idle_timeout_s=QUICK_S,
-    write_timeout_s=QUICK_S,
-    linger_idle_s=QUICK_S,
-    linger_s=2.5 * QUICK_S,
-    body=6_000_000,
-)
+PATIENCE = 10  # before a test that waits for something gives up
 CALM = ServerLimits(body=6_000_000)
 
 T = TypeVar("T")
 
 
+def quick() -> ServerLimits:
+    """Limits that a test waits for."""
+    quick_s = patience.seconds(0.2)
+    return ServerLimits(
+        head_timeout_s=quick_s,
+        body_grace_s=quick_s,
+        idle_timeout_s=quick_s,
+        write_timeout_s=quick_s,
+        linger_idle_s=quick_s,
+        linger_s=2.5 * quick_s,
+        body=6_000_000,
+    )
+
+
 async def soon(awaitable: Awaitable[T]) -> T:
-    return await asyncio.wait_for(awaitable, PATIENCE)
+    return await asyncio.wait_for(awaitable, patience.seconds(PATIENCE))
 
 
 async def echo(exchange: Exchange) -> None:

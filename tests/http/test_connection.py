@@ -17,7 +17,7 @@ from server.lib.http.connection import ServerLimits
 from server.lib.http.exchange import Exchange
 
 from ..tooling import patience
-from .live import CALM, PATIENCE, QUICK, connected, echo, get, post, request, serving, soon
+from .live import CALM, PATIENCE, connected, echo, get, post, quick, request, serving, soon
 
 CHUNKED = "Transfer-Encoding: chunked"
 MEGABYTE = 1 << 20
@@ -239,7 +239,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             dripping.cancel()
 
     async def test_silence_is_closed_without_a_word(self) -> None:
-        async with serving(limits=QUICK) as server:
+        async with serving(limits=quick()) as server:
             async with connected(server) as client:
                 self.assertTrue(await client.closed())
             async with connected(server) as client:
@@ -271,7 +271,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_trickle_is_too_slow(self) -> None:
         """One byte every so often keeps no connection, however long the body it promises."""
-        async with serving(limits=QUICK) as server, connected(server) as client:
+        async with serving(limits=quick()) as server, connected(server) as client:
             await client.send(request("POST", "/", "Content-Length: 600000"))
 
             async def drip() -> None:
@@ -371,16 +371,17 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_handler_has_no_deadline_of_ours(self) -> None:
         async def handle(exchange: Exchange) -> None:
-            await asyncio.sleep(4 * QUICK.head_timeout_s)
+            await asyncio.sleep(4 * limits.head_timeout_s)
             await exchange.respond(204)
 
-        async with serving(handle, QUICK) as server, connected(server) as client:
+        limits = quick()
+        async with serving(handle, limits) as server, connected(server) as client:
             self.assertEqual((await client.ask(get()))[0].status, 204)
 
     async def test_lingering_ends(self) -> None:
         """A refused client is read on for a while, not for as long as it likes to send."""
         for dripping in (False, True):
-            async with serving(limits=QUICK) as server, connected(server) as client:
+            async with serving(limits=quick()) as server, connected(server) as client:
                 await client.ask(get(version="3.0"))
                 self.assertTrue(await client.closed())
                 with self.assertRaises(ConnectionError):  # once nobody is there any more
@@ -421,7 +422,7 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             finally:
                 cancelled.set()
 
-        async with serving(handle, QUICK) as server, connected(server) as client:
+        async with serving(handle, quick()) as server, connected(server) as client:
             client.writer.transport.pause_reading()  # type: ignore[attr-defined]
             await client.send(get())
             await soon(cancelled.wait())

@@ -360,7 +360,7 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
                 with self.assertLogs("yaa.listener") as complaints, few_descriptors():
                     waiting.setblocking(False)
                     waiting.connect_ex(("127.0.0.1", server.port))
-                    async with asyncio.timeout(PATIENCE):
+                    async with asyncio.timeout(patience.seconds(PATIENCE)):
                         while not complaints.records:  # the system has not told of it yet
                             await asyncio.sleep(0)
                     for _ in range(1000):
@@ -482,7 +482,7 @@ class Ending(unittest.IsolatedAsyncioTestCase):
                 client.reset()
             while server._connections:
                 await asyncio.sleep(0)
-            await server.close(PATIENCE)
+            await server.close(patience.seconds(PATIENCE))
             self.assertTrue(ordered.is_set())
 
     async def test_closing_twice_and_unused(self) -> None:

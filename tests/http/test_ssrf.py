@@ -19,7 +19,10 @@ from ..tooling import patience
 TABLE: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "vectors" / "ssrf.json").read_text("utf-8")
 )
-QUICK = Timeouts(connect=patience.seconds(0.3), total=patience.seconds(2))
+
+
+def quick() -> Timeouts:
+    return Timeouts(connect=patience.seconds(0.3), total=patience.seconds(2))
 
 
 class Addresses(unittest.TestCase):
@@ -125,7 +128,7 @@ class Reached(Trap):
         for url, why in self.urls():
             with self.subTest(url, why=why):
                 with self.assertRaises(ClientError):
-                    await self.client.request("GET", url, timeouts=QUICK, public_only=True)
+                    await self.client.request("GET", url, timeouts=quick(), public_only=True)
                 self.assertEqual(self.hits, 0)
 
     async def test_not_by_fetch_url(self) -> None:
@@ -155,7 +158,7 @@ class Reached(Trap):
             with self.subTest(name):
                 with self.assertRaisesRegex(ClientError, "cannot be reached|could not be reached"):
                     url = f"http://{name}:{self.port}/"
-                    await self.client.request("GET", url, timeouts=QUICK, public_only=True)
+                    await self.client.request("GET", url, timeouts=quick(), public_only=True)
                 self.assertEqual(self.asked, [name])
         self.assertEqual(self.hits, 0)
 
@@ -175,7 +178,7 @@ class Reached(Trap):
         self.addAsyncCleanup(client.close)
         for name in ("rebinding.test", "trap.test", "mixed.test"):
             with self.subTest(name), self.assertRaises(ClientError):
-                await client.request("GET", f"http://{name}/", timeouts=QUICK, public_only=True)
+                await client.request("GET", f"http://{name}/", timeouts=quick(), public_only=True)
         self.assertEqual(told, [b"CONNECT [3000::1]:80 HTTP/1.1\r\n"])
 
 

@@ -17,7 +17,7 @@ from server.lib.http.connection import TLS_BUFFER, TLS_WORK, ServerLimits
 from server.lib.http.exchange import Exchange
 from server.lib.http.listener import SAID, TO_PLAIN_HTTP, BaseServer, Certificate, bind, reason
 
-from .live import CALM, QUICK, Client, echo, get, post, soon
+from .live import CALM, Client, echo, get, post, quick, soon
 
 CURVE = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
 
@@ -145,14 +145,14 @@ class Https(unittest.IsolatedAsyncioTestCase):
             finally:
                 ended.set()
 
-        async with self.serving(Certificate(*self.one), handle, QUICK) as server:
+        async with self.serving(Certificate(*self.one), handle, quick()) as server:
             async with self.connected(server, self.one[0], window=4096) as client:
                 await client.send(get())
                 await soon(ended.wait())
 
     async def test_no_handshake_no_connection_kept(self) -> None:
         """Neither plain HTTP nor silence holds a socket for longer than a head may take."""
-        async with self.serving(Certificate(*self.one), limits=QUICK) as server:
+        async with self.serving(Certificate(*self.one), limits=quick()) as server:
             for said in (get(), b"", b"\x16\x03", b"x" * 100):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 writer.write(said)

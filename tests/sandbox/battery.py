@@ -27,10 +27,8 @@ from server.lib.sandbox.probe import closed_to_others
 from server.tools import child_calls, user_tools
 from server.tools.runner import Job, Outcome, ToolRunner
 
-from ..tooling import patience
-
 LIMITS: dict[str, float] = {
-    "wall_s": patience.seconds(20),
+    "wall_s": 200,  # of the machine at its slowest
     "cpu_s": 20,
     "memory_mb": 512,
     "file_mb": 64,

@@ -22,7 +22,7 @@ from ..tooling import patience
 from ..tools.test_runner import LIMITS, SHELL, Case
 from .test_tiers import OPTIONS
 
-WAIT_S = patience.seconds(10)
+WAIT_S = 10
 
 
 class Heads(unittest.TestCase):
@@ -148,7 +148,7 @@ class Proxy(WithSite):
             proxy.close()
 
     async def say(self, data: bytes) -> bytes:
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(patience.seconds(WAIT_S)):
             reader, writer = await asyncio.open_connection("127.0.0.1", self.gate)
             try:
                 writer.write(data)
@@ -239,7 +239,7 @@ class Proxy(WithSite):
                 await asyncio.sleep(0)
             reader, writer = await asyncio.open_connection("127.0.0.1", self.gate)
             with self.assertRaises(OSError):
-                async with asyncio.timeout(WAIT_S):
+                async with asyncio.timeout(patience.seconds(WAIT_S)):
                     if not await reader.read(1):
                         raise ConnectionResetError
             for _, one in [*held, (reader, writer)]:
@@ -250,7 +250,7 @@ class Proxy(WithSite):
             reader, writer = await asyncio.open_connection("127.0.0.1", self.gate)
             while not proxy._tasks:
                 await asyncio.sleep(0)
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(patience.seconds(WAIT_S)):
             self.assertEqual(await reader.read(), b"")
         writer.close()
 
@@ -270,7 +270,8 @@ class Sandboxed(WithSite, Case):
             self.skipTest(f"no tier A here: {self.runner.sandbox['tried']}")
 
     async def curl(self, *words: str, reach: NetworkPolicy | None = None) -> Outcome:
-        command = f"curl -sS -m {WAIT_S:.0f} {' '.join(words)} http://127.0.0.1:{self.port}/x"
+        most_s = patience.seconds(WAIT_S)
+        command = f"curl -sS -m {most_s:.0f} {' '.join(words)} http://127.0.0.1:{self.port}/x"
         return await self.call(command, reach)
 
     async def call(self, command: str, reach: NetworkPolicy | None = None) -> Outcome:

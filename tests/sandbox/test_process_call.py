@@ -16,6 +16,7 @@ from server.lib.sandbox.process import Job, Outcome, SandboxedProcess, write_all
 from server.lib.sandbox.process_call import ProcessCall
 from server.lib.sandbox.worker_pool import WorkerPool
 
+from ..tooling import patience
 from ..tools.test_runner import LIMITS, SHELL, WAIT_S, open_files
 
 FAILED = b'{"failed": "unshare: Operation not permitted"}\n'
@@ -56,7 +57,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         def supervise() -> None:
             with theirs:
                 if unread:
-                    select.select([theirs], [], [], WAIT_S)
+                    select.select([theirs], [], [], patience.seconds(WAIT_S))
                 else:
                     size = int.from_bytes(theirs.recv(8), "big")
                     theirs.recv(size, socket.MSG_WAITALL)

@@ -30,7 +30,7 @@ from ..tooling.child import Yaa
 from ..tools import test_runner
 from .test_tiers import OPTIONS
 
-WAIT_S = patience.seconds(30)
+WAIT_S = 30
 LONG_S = 3600.0  # an idle time that does not end here
 SHORT_S = 0.02
 LOADED = """
@@ -60,7 +60,7 @@ def below(pid: int) -> list[int]:
 
 async def until(is_so: Callable[[], object]) -> bool:
     """Whether it is so in the end."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + patience.seconds(WAIT_S)
     while not is_so():
         if time.monotonic() > deadline:
             return False

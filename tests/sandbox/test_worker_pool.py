@@ -25,7 +25,7 @@ from ..tools.test_runner import LIMITS, PATIENT, ROOT, SHELL
 from .test_battery import STRANGER, reachable_python
 from .test_tiers import OPTIONS, Sandboxed
 
-WAIT_S = patience.seconds(10)
+WAIT_S = 10
 CALLS = 8  # that run when the server is killed
 
 
@@ -50,7 +50,7 @@ def mounts() -> set[str]:
 
 def none_left(*words: str) -> bool:
     """Wait, with an end, until there is none."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + patience.seconds(WAIT_S)
     while with_words(*words):
         if time.monotonic() > deadline:
             return False
@@ -90,7 +90,7 @@ class Dying(WorkerPool):
         if self.times:
             self.times -= 1
             worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
-            deadline = time.monotonic() + WAIT_S
+            deadline = time.monotonic() + patience.seconds(WAIT_S)
             while (left := supervisor.descendants(self.pid)) and time.monotonic() < deadline:
                 for pid in left:  # more of them may still be coming
                     with contextlib.suppress(ProcessLookupError):
@@ -265,11 +265,13 @@ class Killed(Sandboxed):
             if zygote == 0:
                 self.skipTest(f"tier {most} does not exist here")
             # One that becomes another program has no command line for a moment.
-            self.assertTrue(until(lambda: len(with_words(mark)) >= 2 * CALLS, WAIT_S))
+            self.assertTrue(
+                until(lambda: len(with_words(mark)) >= 2 * CALLS, patience.seconds(WAIT_S))
+            )
             workers = born({zygote})
             server.send_signal(signal.SIGKILL)
             self.assertTrue(await asyncio.to_thread(none_left, mark))
-            self.assertTrue(until(lambda: not left(workers), WAIT_S))
+            self.assertTrue(until(lambda: not left(workers), patience.seconds(WAIT_S)))
             names = sorted(path.name for path in self.home.iterdir())
             self.assertEqual(names, ["objects", "skill_files", "workspace_state", "workspaces"])
             files = [path.name for path in self.home.glob("workspaces/*/*")]

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 import time
 import unittest
+from collections.abc import Iterator
 
 from . import budget
 from .patience import USUAL_S, Allowance, Watch, seconds, slowness
+from .tools import ROOT
 
 LONG_S = 600.0
+EARLY = """S = {"a": patience.seconds(1)}
+class C:
+    S = patience.seconds(1)
+    def f(self, s=patience.seconds(1)):
+        return patience.seconds(1)
+"""
+
+
+def at_import(tree: ast.AST) -> Iterator[int]:
+    """The lines of calls of `patience.seconds` that an import makes."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "patience.seconds":
+            yield node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from at_import(node.args)
+        elif not isinstance(node, ast.Lambda):
+            yield from at_import(node)
 
 
 class AllowanceTest(unittest.TestCase):
@@ -36,6 +56,17 @@ class PatienceTest(unittest.TestCase):
     def test_work_never_takes_less_than_usual(self) -> None:
         self.assertGreaterEqual(slowness(), 1)
         self.assertGreaterEqual(seconds(3), 3)
+
+    def test_no_limit_is_reckoned_as_its_module_is_imported(self) -> None:
+        """The machine may be slower by the time it is used."""
+        early = [
+            f"{path.relative_to(ROOT)}:{line}"
+            for path in sorted((ROOT / "tests").rglob("*.py"))
+            if "node_modules" not in path.parts and "patience" in (text := path.read_text())
+            for line in at_import(ast.parse(text))
+        ]
+        self.assertEqual(early, [])
+        self.assertEqual([*at_import(ast.parse(EARLY))], [1, 3, 4])
 
     def test_many_limits_cost_little(self) -> None:
         once_s = budget.dearness() * USUAL_S

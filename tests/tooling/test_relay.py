@@ -10,25 +10,27 @@ from urllib.parse import urlsplit
 from . import patience
 from .relay import Relay
 
-PATIENCE_S = patience.seconds(10)
+PATIENCE_S = 10
 
 
 def reach(relay: Relay) -> socket.socket:
     place = urlsplit(relay.url)
-    return socket.create_connection((place.hostname or "", place.port or 0), PATIENCE_S)
+    return socket.create_connection(
+        (place.hostname or "", place.port or 0), patience.seconds(PATIENCE_S)
+    )
 
 
 class RelayTest(unittest.TestCase):
     def setUp(self) -> None:
         self.server = socket.create_server(("127.0.0.1", 0))
-        self.server.settimeout(PATIENCE_S)
+        self.server.settimeout(patience.seconds(PATIENCE_S))
         self.addCleanup(self.server.close)
         self.relay = self.enterContext(Relay("127.0.0.1", self.server.getsockname()[1]))
 
     def meet(self) -> tuple[socket.socket, socket.socket]:
         near = self.enterContext(reach(self.relay))
         far = self.enterContext(self.server.accept()[0])
-        far.settimeout(PATIENCE_S)
+        far.settimeout(patience.seconds(PATIENCE_S))
         return near, far
 
     def test_passes_both_ways_and_the_end(self) -> None:
