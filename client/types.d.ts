@@ -192,6 +192,7 @@ interface Run {
   readonly events: { at: number; event: YaaEvent }[]
   readonly done: Promise<RunState>
   /** what it asks */ api?: Api
+  /** a request of it may have reached the server, which `stop` tells then */ readonly posted: boolean
   stop(): void
   retryNow(): void
   /** goes on by another way */ move?(api: Api): void

@@ -14,6 +14,7 @@ const runs = use('ext/keeper/runs')
 const { syncOf } = use('ext/keeper/sync')
 const { Decoder } = use('core/sse')
 const apis = use('io/api')
+const { start } = use('io/run-stream')
 
 const BASE = 'http://yaa.test'
 const EMPTY = { last: '', following: true, stored: false, held: null, revision: '', sign: {} }
@@ -238,16 +239,26 @@ test('what does not come over the line is said once, by who asked for it', async
   assert.deepStrictEqual([toasts, opened], [['keep.branched', 'keep.failed'], []])
 })
 
-test('a run that is stopped before the page follows it is stopped at the server', async () => {
-  for (const [run, wanted] of [[{}, ['POST /keeper/sessions/seven/stop']], [{ done: Promise.resolve() }, []]]) {
+test('whenever a run is stopped, the server is told once', async () => {
+  /** @type {any} */ let run
+  const stop = async () => (await null, run.stop())
+  const never = async () => {}
+  const cases = [['before there is a stream', null], ['while it is stored', { put: stop, append: never }], ['while an answer is waited for', { put: never, append: never }]]
+  for (const [when, store] of cases) {
     const session = sessionOf({ id: 'seven' })
-    const { asked, api } = serverOf({ 'POST /keeper/sessions/seven/stop': Response.json({ stopped: true }) })
+    const { asked, api } = serverOf({
+      'POST /keeper/sessions/seven/stop': Response.json({ stopped: true }),
+      'GET /keeper/sessions/seven/events': async () => (await stop(), streamed()),
+    })
     runs.note('seven', { base: BASE, revision: 'r1', said: ['m1'] })
     runs.relink('seven', { following: true })
+    run = store ? start(session, { api: runs.way({ session }, api), store }) : {}
+    const state = await run.done ?? { reason: 'stopped' }
+    assert.strictEqual(state.reason, 'stopped', when)
     const app = { sessionStore: {}, store: {}, server: { api: () => api } }
-    syncOf({ app, actions: {} }).rest({ session, state: { reason: 'stopped' }, run })
+    syncOf({ app, actions: {} }).rest({ session, state, run })
     await new Promise(setImmediate)
-    assert.deepStrictEqual(asked.map(([at]) => at), wanted)
+    assert.deepStrictEqual(asked.map(([at]) => at).filter((at) => at.startsWith('POST')), ['POST /keeper/sessions/seven/stop'], when)
   }
 })
 

@@ -211,6 +211,8 @@ class Job:
                 run.keep_before_calls(self._check_disk)
                 if not self.begun.done():
                     self.begun.set_result(None)
+                if self.stopped.is_set():  # while it was prepared, and nobody knew it
+                    run.stop("stopped")
                 async with aclosing(run.events()) as source:
                     await self._follow(source, run.session)
                     await self._save(run.session)

@@ -26,12 +26,19 @@ class RemoteRun:
 
     def __init__(self, response: Response, session: Session) -> None:
         self._response, self.session, self.id = response, session, ""
+        self._stopped = False
+
+    def stop(self, code: str) -> None:
+        """Let nothing come of a run that `events` was not called of: its connection is closed."""
+        self._stopped = True
 
     def keep_before_calls(self, keep: Callable[[Session], object]) -> None:
         """Do nothing: the other server does not wait for what is stored here."""
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Yield the events; they end early where the connection is lost."""
+        if self._stopped:
+            return
         folder, decoder = Folder(self.session), Decoder()
         with suppress(ClientError):
             async for data in self._response.chunks():

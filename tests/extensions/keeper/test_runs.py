@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import tempfile
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from server.errors import Problem
+from server.extensions.keeper.driver import Keeper
 from server.extensions.keeper.feed import Feed
 from server.extensions.keeper.folder import KeptFolder, Room
 from server.extensions.keeper.job import GAVE_UP, Job, Means, needs_run
 from server.extensions.keeper.marks import ENDED, Mark, Marks
+from server.extensions.keeper.remote import RemoteRun
 from server.lib.http.sse import Decoder
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
@@ -344,6 +347,39 @@ class Refused(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((refusals, [*marks.all()]), ([], []))
         stored: Any = folder.read("s").session["messages"]
         self.assertEqual([each["content"] for each in stored], ["go", " word"])
+
+
+class Stopped(unittest.IsolatedAsyncioTestCase):
+    async def test_a_stop_while_a_run_is_prepared_ends_it(self) -> None:
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = KeptFolder(home, "", Room(9, 1 << 20, 1 << 20))
+        said: Any = {"id": "m", "role": "user", "content": "go"}
+        folder.put("s", {"messages": [said]}, "")
+        stops: list[Any] = []
+
+        async def no_runs(owner: str, session_id: str) -> None:
+            """Nothing is known to run."""
+
+        @asynccontextmanager
+        async def begin(owner: str, document: Any, *_: Any) -> AsyncIterator[Any]:
+            stops.append(asyncio.create_task(keeper.pause("", "s", no_runs)))
+            await asyncio.sleep(0)
+            run: Any = FakeRun(document, [], lambda: None)
+            run.stop = stops.append
+            yield run
+
+        given: Any = begin
+        means = Means(given, folder, Marks(home), Marks(home, ENDED), 0, 0.01)
+        keeper = Keeper(Marks(home), lambda owner: means)
+        await keeper.start("", "s")
+        self.assertEqual(await stops[0], {"stopped": True, "running": False})
+        self.assertEqual(stops[1:], ["stopped"])
+
+    async def test_at_another_server_nothing_comes_of_a_stopped_run(self) -> None:
+        unread: Any = None
+        run = RemoteRun(unread, {"messages": []})
+        run.stop("stopped")
+        self.assertEqual([event async for event in run.events()], [])
 
 
 class Followed(Case):

@@ -188,7 +188,7 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
       if (code === 'question_closed') return runs.note(session.id, { stale: true, said: rules.saidIn(session) }), toast(t('keep.closed')) // what is there takes its place
       if (!link.following) return
       if (state?.reason === 'gave_up') return // it goes on there
-      if (state?.reason === 'stopped' && !run?.done) runs.way({ session }, server.api()).stop(session.id).catch(console.warn) // before it was followed
+      if (state?.reason === 'stopped' && !run?.posted) runs.way({ session }, server.api()).stop(session.id).catch(console.warn) // before it has asked anything: nobody else has told the server
       const isWhole = Boolean(link.revision && !state?.diverged && state?.reason !== 'stopped')
       runs.note(session.id, { ...(isWhole ? { revision: link.revision, stamp: link.touched ? '' : stamp } : {}), stale: !isWhole, said: rules.saidIn(session) })
       runs.relink(session.id, { revision: '', touched: false })
