@@ -46,6 +46,7 @@ class Feed:
         self.number, self.followers = 0, 0
         self.followed = False  # by anybody, by now
         self.changes = 0  # of the document that no event tells of
+        self._first = 0  # the number after the last of them
         self.ended = False  # who follows has to come again
         self.state: Json = {"running": False}
         self._name = secrets.token_hex(4)
@@ -94,6 +95,8 @@ class Feed:
     def change(self) -> None:
         """Note that the document is another one."""
         self.changes += 1
+        self.number += 1
+        self._first = self.number
         self.wake()
 
     def end(self) -> None:
@@ -102,11 +105,15 @@ class Feed:
         self.wake()
 
     def number_of(self, event_id: str) -> int | None:
-        """Return the number of an event that was told, None if it is of another feed."""
-        name, _, number = event_id.partition("/")
-        if name == self._name and number.isdecimal() and len(number) < 20:
-            return int(number) if int(number) <= self.number else None
-        return self._rests.get(event_id)
+        """Return the number of an event that was told, None if it is of another feed.
+
+        None also if it is older than the last change, which no event tells of.
+        """
+        name, _, text = event_id.partition("/")
+        number = self._rests.get(event_id, -1)
+        if name == self._name and text.isdecimal() and len(text) < 20:
+            number = int(text)
+        return number if self._first <= number <= self.number else None
 
     def number_at(self, place: Place) -> int | None:
         """Return after which event this was on the disk, None if that is not known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unittest
 
 from server.extensions.keeper.feed import MOST_EVENTS, MOST_PLACES, Feed
@@ -31,6 +32,21 @@ class Window(unittest.TestCase):
         self.assertIsNone(feed.number_of("other/3"))
         self.assertIsNone(feed.number_of(feed.id_of(3) + "0" * 5000))
         self.assertIsNone(feed.number_of(f"{feed.id_of(3)}x"))
+
+    def test_who_comes_back_from_before_a_change_gets_the_document(self) -> None:
+        feed = Feed()
+        feed.followed = True
+        feed.push(text_delta("m", "one"))
+        feed.tell_state("before", running=False)
+        told = ["kept/before", feed.id_of(1), feed.id_of(2)]
+        self.assertEqual([feed.number_of(each) for each in told], [2, 1, 2])
+        feed.change()
+        self.assertEqual([feed.number_of(each) for each in told], [None, None, None])
+        now = feed.id_of(feed.number)
+        feed.push(text_delta("m", "two"))
+        number = feed.number_of(now)
+        assert number is not None
+        self.assertEqual([json.loads(each)["delta"] for each in texts(feed, number) or []], ["two"])
 
     def test_bounds(self) -> None:
         feed = Feed()
