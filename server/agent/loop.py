@@ -387,25 +387,28 @@ class Run:
         Exactly one terminal event ends the stream, unless the server stops or the consumer closes
         the stream. Closing cancels the model call at once, and running tools as
         tools/running_calls.py describes. A stopping server cancels the consumer while it waits for
-        a model (`BaseAgent.stop`).
+        a model (`BaseAgent.stop`). The terminal event comes once the session may run again.
         """
         self._parts.start()
         self.agent.watch()
+        end: Event | None = None
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
                     if event["type"] in self._hooks.watched:
                         event = await self._hooks.on_event(event)
                     await self._record_event(event)
+                    if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+                        end = event
+                        continue
                     yield event
                     if self._has_worked_long():
                         await asyncio.sleep(0)
         except (Exception, asyncio.CancelledError) as error:  # bugs must end the run, too
             if isinstance(error, asyncio.CancelledError) and not self._stop_code:
                 raise
-            event = self._error(self._failure_event(error))
-            await self._record_event(event)
-            yield event
+            end = self._error(self._failure_event(error))
+            await self._record_event(end)
         finally:
             self._consumer_task = None  # its context refers to this run
             self._folder.flush()
@@ -416,6 +419,8 @@ class Run:
             self._parts.end(self._elapsed_ms() / 1000)
             if self.spends and (usages := self._observer.usages):
                 self.agent.usage.add(self.session_key[0], usages)
+        if end is not None:
+            yield end
 
     def left(self) -> KeptSession | None:
         """Return what the run has left of its session; None if it did not begin."""

@@ -149,25 +149,25 @@ class Runs:
         cut: Callable[[], bytes] = bytes,
         go_on: NextRun | None = None,
         size: int = 0,
+        before_end: Callable[[Run], Awaitable[None]] | None = None,
     ) -> None:
         """Send each event as the SSE frames that `frame(event, alias, number)` returns.
 
         A frame b"" is not sent. If the server stops, the stream ends without a terminal event, and
         the bytes that `cut` returns are sent last, for clients that would take this as a regular
-        end. `go_on` may return another run, whose events follow; then `cut` always ends the stream.
-        `size`: of the JSON of the session, if the last frames have it; large ones are made apart.
+        end. `before_end` is awaited before a terminal event is sent. `go_on` may return another
+        run, whose events follow; then `cut` always ends the stream. `size`: of the JSON of the
+        session, if the last frames have it; large ones are made apart.
         """
-        beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
-        stream = call.stream(STREAM_HEADERS | beat)
+        stream = call.stream(stream_headers(self._heartbeat_s))
         pulse = HeartbeatTimer(stream, self._heartbeat_s)
         numbers, ended = count(1), False
         following: Run | None = run
 
         def tell(wait: Json) -> None:
             """Send what the run waits for, while nothing else comes of it."""
-            event = run_wait(wait)
             if not call.exchange.finished:
-                stream.write(frame(event, alias(event), next(numbers)))
+                stream.write(frame(event := run_wait(wait), alias(event), next(numbers)))
 
         waits.listener.set(tell)
         try:
@@ -178,14 +178,15 @@ class Runs:
                 async with aclosing(following.events()) as events:
                     async for event in events:
                         name, last = alias(event), event["type"] in TERMINAL
+                        if last and before_end:
+                            await before_end(following)
                         told = event, name, next(numbers)
                         data = await offload(size, frame, *told) if last else frame(*told)
                         ended = last
                         if data:
                             stream.write(data)
                             call.sent += len(data)
-                        # Back-pressure. `tool.exec` must be sent before its tool starts; the run
-                        # starts the tool when the next event is requested.
+                        # `tool.exec` is sent before its tool starts, as the next event is asked for
                         if name == EXEC:
                             await stream.flush()
                         elif stream.full:
@@ -216,6 +217,11 @@ class Runs:
             if call.exchange.gone:
                 raise
         return run.session
+
+
+def stream_headers(heartbeat_s: float) -> dict[str, str]:
+    """Return the headers of a stream with a heartbeat every `heartbeat_s`, 0 for none."""
+    return STREAM_HEADERS | ({"X-Heartbeat": f"{heartbeat_s:g}"} if heartbeat_s else {})
 
 
 class HeartbeatTimer:
@@ -268,8 +274,8 @@ class Sessions:
                     """Return the event as one SSE frame."""
                     return sse.encode(dumps(event), name, f"{run.id}/{number}")
 
-                await self._runs.stream(call, run, frame)
-                await self._runs.bases.keep(call, run)
+                keep = partial(self._runs.bases.keep, call)
+                await self._runs.stream(call, run, frame, before_end=keep)
                 return
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)

@@ -846,6 +846,19 @@ class Based(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(left.digest(6), fresh.digest(6))
 
 
+class Ends(unittest.IsolatedAsyncioTestCase):
+    async def test_when_its_end_is_told_the_session_may_run_again(self) -> None:
+        for end, stops in (("RUN_FINISHED", False), ("RUN_ERROR", True)):
+            with self.subTest(end):
+                runs = agent(ScriptedModel(lambda _: [("text", ["Hi"])]), CountingToolbox({}, {}))
+                run = runs.prepare({"id": "s", "messages": [user("go")]})
+                if stops:
+                    run.stop("stopped")
+                active = {each["type"]: runs.active_runs() async for each in run.events()}
+                self.assertEqual(active.pop(end), [])
+                self.assertNotIn([], active.values())
+
+
 class Watched(CountingToolbox):
     """Notes in which threads it is asked."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import RequestContext, Route, Router
-from server.api.sessions import HeartbeatTimer, Runs
+from server.api.sessions import HeartbeatTimer, Runs, Sessions
 from server.lib.runtime import waits
 
 from .fakes import run_async
@@ -96,6 +96,28 @@ class Fronts(Case):
         ends = {"type": "RUN_FINISHED", "threadId": "s1", "runId": "run_1"}
         self.assertEqual(self.run_with(SCRIPT, "stream")[0], b"cut")
         self.assertEqual(self.run_with([*SCRIPT, ends], "stream")[0], b"")
+
+    def test_what_a_run_leaves_is_kept_before_its_end_is_sent(self) -> None:
+        """Its client may send what follows in the same moment."""
+        ends: Any = {"type": "RUN_FINISHED", "threadId": "s1", "runId": "run_1"}
+        self.agent.script = [*SCRIPT, ends]
+        call, runs = self.call(DOCUMENT, SSE), Runs(self.agent, LIMITS)
+        bases: Any = runs.bases
+
+        async def keep(*_: Any) -> None:
+            call.channel.log.append("kept")
+
+        bases.keep = keep
+        handler = Sessions(runs, streams=True)
+        router = Router({("POST", "/session"): Route(handler.post)}, handler.post, Keys([KEY]))
+        run_async(router(call.exchange))
+        log = call.channel.log
+        sent = [
+            n
+            for n, piece in enumerate(log)
+            if isinstance(piece, bytes) and b"RUN_FINISHED" in piece
+        ]
+        self.assertEqual([log.index("kept") < n for n in sent], [True])
 
     def test_what_is_awaited_comes_between_the_events(self) -> None:
         async def wait() -> None:

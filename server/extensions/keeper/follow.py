@@ -8,7 +8,7 @@ when the document was changed by something else than a run.
 from __future__ import annotations
 
 from ...api.router import RequestContext
-from ...api.sessions import STREAM_HEADERS, HeartbeatTimer
+from ...api.sessions import HeartbeatTimer, stream_headers
 from ...cli.session_files import journal_of
 from ...errors import Problem
 from ...json_types import Event, Session
@@ -49,8 +49,7 @@ class Follower:
         number = feed.number_of(last)
         if not self._runs() and last == f"{AT_REST}/{stored.revision}":
             number, self._known = feed.number, stored.revision
-        beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
-        stream = call.stream(STREAM_HEADERS | beat)
+        stream = call.stream(stream_headers(self._heartbeat_s))
         pulse = HeartbeatTimer(stream, self._heartbeat_s)
         feed.followers, feed.followed = feed.followers + 1, True
         feed.tell_state()
