@@ -116,6 +116,8 @@ class App:
         self.client = Client(env)
         self.found = DiscoveredProviders()
         self.models = Models(server, self.client, env)
+        tool_mode = config.session["config"]["yaa"]["tool_mode"]
+        self.models.check_mode(tool_mode, "session.config.yaa.tool_mode")
         self.models.adopt(models or {}, preferred=True)
         self._adapter_problems: list[str] = []
         self.hooks = Hooks()

@@ -86,6 +86,9 @@ class ScriptedModel(BaseAPI):
         self.providers.append(provider)
         return self
 
+    def check_session(self, config: Any) -> list[Any]:
+        return []
+
     async def stream(
         self, messages: list[Any], tools: list[Any], options: Options
     ) -> AsyncGenerator[Event, None]:

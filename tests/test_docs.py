@@ -176,7 +176,7 @@ class Reference(unittest.TestCase):
                 routes = {route for path in paths for route in method_and_path(path)}
                 keys = {key.replace("*", "<name>") for key in each.config_keys}
                 rows = {"Route": routes, "Key": keys, "Code": set(each.errors)}
-                rows["API"] = {*each.model_apis}
+                rows |= {"API": {*each.model_apis}, "Tool mode": {*each.tool_modes}}
                 rows["Command"] = {command.name for command in each.commands}
                 options, _ = command_line(f"server/extensions/{name}/extension.py")
                 rows["Flag"] = options - {"--help"}

@@ -15,6 +15,7 @@ import unittest
 from pathlib import Path
 
 from . import house
+from .extensions import rows_for
 from .tooling.source import (
     CLIENT,
     SERVER,
@@ -88,9 +89,9 @@ PURE = (
     "server.lib.strict_json",
     "server.lib.http.parser",
     "server.lib.http.sse",
-    "server.models.text_tools",
     "server.agent.decide",
     "server.agent.call_decisions",
+    *(name for added in rows_for("PURE") for name in added),
 )
 IMPURE_MODULES = set(
     "asyncio concurrent glob io multiprocessing os pathlib random secrets select selectors shutil"

@@ -31,7 +31,6 @@ from ..json_types import AgentDefinition, Event, Interrupt, Json, RunInfo, Sessi
 from ..lib.runtime.offload import offload
 from ..models import Options
 from ..models.registry import Model, Models
-from ..models.text_tools import history
 from ..session import (
     accept,
     agent_definition,
@@ -39,7 +38,6 @@ from ..session import (
     costs,
     events,
     old_pictures,
-    prompts,
     skills,
 )
 from ..session.agents import Agents
@@ -173,7 +171,7 @@ class BaseAgent:
         agent, remarks = self.agents.resolve_with_warnings(session, owner)
         remarks = [*remarks, *config_schema.remarks(session, self.toolbox.names())]
         remarks += self.toolbox.permissions.remarks(session, self.defaults)
-        remarks += history.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
+        remarks += self.models.check_session({**session.get("config", {}), "agent": agent})
         remarks += remarks_on(session, self.records.home)
         run_id, now, place = self.ids("run"), self.clock(), (self.toolbox.host, self.records.home)
         known, ceilings = len(base.messages) if base else 0, self.ceilings.of(owner)["session"]

@@ -125,6 +125,17 @@ def model_apis(names: Collection[str]) -> dict[str, Any]:
     return {api: load(name, about.api) for name, apis in pairs for api, about in apis.items()}
 
 
+def tool_modes(names: Collection[str]) -> dict[str, Any]:
+    """Return the modes of tools that the extensions of these names have: name -> ToolMode."""
+    pairs = ((name, each.tool_modes) for name, each in select(names).items())
+    return {mode: load(name, place) for name, modes in pairs for mode, place in modes.items()}
+
+
+def owner_of(what: str, key: str) -> str:
+    """Return which of those that are there has this key in its map `what`, "" for none."""
+    return next((name for name, each in present().items() if key in getattr(each, what)), "")
+
+
 def session_store(name: str, config: Any) -> Any:
     """Return what `--store` names: the sessions of an extension. Raises KeyError."""
     chosen = select(config.server["extensions"])

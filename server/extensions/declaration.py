@@ -123,6 +123,8 @@ class Extension:
                   content is trusted, which no tool may change; "" for none
     errors        code of a Problem -> (HTTP status, title)
     model_apis    name of an API, as a provider's `api` has it -> ModelApi
+    tool_modes    name of a way to offer tools and read calls, as `tool_mode` has it ->
+                  "module:name" of a ToolMode (models/tool_mode.py); `native` replaces the kernel's
     commands      of the command line
     variables     "module:name" of a function that reads another system's variables as settings:
                   environment -> (settings by dotted key, lines for the owner); "" for none
@@ -144,6 +146,7 @@ class Extension:
     trusted_folders: str = ""
     errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     model_apis: Mapping[str, ModelApi] = field(default_factory=dict)
+    tool_modes: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     variables: str = ""
     refused: str = ""

@@ -30,6 +30,7 @@ from .decoder import StreamDecoder
 from .failure import Failure
 from .quirks import EndpointState
 from .request_text import body_text
+from .tool_mode import MODES, ToolMode
 from .vendors import Provider
 
 AHEAD = 64  # pieces of a plain generator that may wait in the queue
@@ -57,7 +58,7 @@ class BaseAPI:
     models            all models to choose from; empty for any
     max_context       tokens of a request and its answer together; None: not known
     max_tokens        tokens of an answer at most; None: no limit
-    is_function_call  it takes `tools`; without, calls are described and read as text
+    is_function_call  it takes `tools`; without, they go in the tool mode text
     is_reasoning      it reasons before it answers
     costs             prices per 1,000 tokens: input, output, cached, cache_write, or total
     cost_unit         their currency
@@ -163,8 +164,9 @@ class AdapterAPI(OpenAIAPI):
         provider: Provider,
         client: Client,
         peer: EndpointState | None = None,
+        modes: Mapping[str, ToolMode] = MODES,
     ) -> None:
-        super().__init__(provider, client, peer)
+        super().__init__(provider, client, peer, modes=modes)
         self._adapter = adapter
 
     async def _answer(

@@ -25,7 +25,7 @@ from ..session.media import plain_text
 from ..session.quoted_texts import SentTexts
 from . import Options, provider_search
 from .chat_decoder import DETAILS, MEMBERS, PARTS, TAGS
-from .text_tools import history
+from .tool_mode import ToolMode
 from .vendors import Preset, Provider
 
 # Fields that a session's model_settings may not replace: they are the request itself.
@@ -94,13 +94,13 @@ class CallIds:
 
 
 class ModelRequest(NamedTuple):
-    """What a request body is made of. `mode` is native, json_schema or text, never auto."""
+    """What a request body is made of."""
 
     provider: Provider
     messages: list[Message]
     tools: list[Json]
     options: Options
-    mode: str
+    mode: ToolMode
     names: ToolNameMap
 
 
@@ -121,7 +121,7 @@ def request(asked: ModelRequest) -> dict[str, Any]:
         body["tools"] = _tools(offered, preset.strict, names)
         if choice is not None:
             body["tool_choice"] = choice
-    if wanted := wanted_format(options, tools, mode):
+    if wanted := mode.response_format(tools, options):
         body["response_format"] = wanted
     body |= _limits(provider, options)
     body |= more
@@ -142,20 +142,9 @@ class ModelCall:
     body: Callable[[bool], dict[str, Any]]
     tools: list[Json]
     options: Options
-    mode: str
+    mode: ToolMode
     names: ToolNameMap
     left_out: dict[str, str]
-
-
-def tool_mode(provider: Provider, options: Options) -> str:
-    """Return native, json_schema or text.
-
-    The session's setting comes first, then the provider's; `auto` depends on `is_function_call`.
-    """
-    for wanted in (options.tool_mode, provider.tool_mode):
-        if wanted not in ("", "auto"):
-            return wanted
-    return "native" if provider.is_function_call else "text"
 
 
 def prepare_request(
@@ -165,7 +154,7 @@ def prepare_request(
 
     They are still session-shaped.
 
-    Media that it does not accept become words. In the modes json_schema and text, calls become
+    Media that it does not accept become words. Where the mode is not native, calls become
     text. References in schemas are resolved there, and where the provider does not support them.
     A preset with `idle_tools` gets declarations of the tools called earlier when none is offered,
     with the choice "none". Where the provider searches itself, the server's own search is left out.
@@ -174,15 +163,14 @@ def prepare_request(
     messages = accepted_media(provider.preset, _apart(messages, "assistant"))
     tools = provider_search.without_own(tools, provider_search.search_options(provider, options))
     choice = options.tool_choice
-    if mode == "native" and provider.preset.idle_tools and not tools:
+    if mode.is_native and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
         used = dict.fromkeys(call["function"]["name"] for call in calls)
         tools, choice = [_idle(name) for name in used], "none"
-    if mode != "native" or not provider.preset.references:
+    if not (mode.is_native and provider.preset.references):
         tools = [_inline_references(tool) for tool in tools]
-    if mode != "native":
-        messages = history.transcript(messages, tools, mode, options.prompts)
-    offered = tools if mode == "native" else []
+    messages = mode.messages(messages, tools, options)
+    offered = tools if mode.is_native else []
     return messages, tools, offered, choice, settings(provider, options, tools=bool(offered))
 
 
@@ -530,13 +518,6 @@ def _tool_choice(provider: Provider, choice: str | None, names: ToolNameMap) -> 
         return choice if choice in modes else None
     name = {"name": names.safe(str(choice))}
     return {"type": "function", "function": name} if "named" in modes else None
-
-
-def wanted_format(options: Options, tools: list[Json], mode: str) -> dict[str, Any] | None:
-    """Return the response_format of a call, in the shape of Chat Completions; None for any text."""
-    if mode == "json_schema" and tools:
-        return history.response_format(tools, options.response_format, options.tool_choice)
-    return options.response_format
 
 
 def most_tokens(provider: Provider, options: Options) -> int | None:

@@ -23,7 +23,7 @@ from ..lib.runtime.offload import offload
 from ..lib.runtime.waits import QUIET_S, wait_notice
 from ..telemetry import log, trace_context
 from . import BaseAPI, Options
-from .chat_request import ModelCall, ModelRequest, ToolNameMap, accepted_media, tool_mode
+from .chat_request import ModelCall, ModelRequest, ToolNameMap, accepted_media
 from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
 from .quirks import (
@@ -39,7 +39,7 @@ from .quirks import (
 )
 from .request_text import body_text
 from .retry import RetryPolicy, Sleep, attempts, retry_after
-from .text_tools.marked_calls import no_calls, text_calls
+from .tool_mode import MODES, NATIVE, ToolMode, wanted_mode, why_missing
 from .vendors import Provider
 
 _FAILURES = {
@@ -82,8 +82,9 @@ class RemoteAPI(BaseAPI):
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
         by_api: Callable[[str], RemoteAPI | None] = lambda api: None,
+        modes: Mapping[str, ToolMode] = MODES,
     ) -> None:
-        self._given = provider
+        self._given, self._modes = provider, modes
         self._client, self._peer = client, peer or EndpointState(clock)
         self._clock, self._sleep = clock, sleep
         self._by_api = by_api  # returns the same model behind another API of its endpoint
@@ -116,13 +117,16 @@ class RemoteAPI(BaseAPI):
 
         def call() -> ModelCall:
             """Return the call with the tool mode and flags that hold now."""
-            mode, names, model = tool_mode(self.provider, options), ToolNameMap(), self._given.model
+            wanted, names = wanted_mode(self.provider, options), ToolNameMap()
+            model = self._given.model
+            if wanted == "native" and not self._peer.takes_tools(model):
+                wanted = "text"
             left_out: dict[str, str] = {}
-            fit = offered
-            if mode == "native" and self._peer.takes_tools(model):
+            mode, fit = self._modes.get(wanted, NATIVE), offered
+            if wanted == "native":
                 fit, left_out = self._peer.fit(model, offered)
-            elif mode == "native":
-                mode = "text"
+            elif mode.is_native:  # the mode is not there
+                fit, left_out = [], {tool["function"]["name"]: "" for tool in offered}
 
             def body(plain: bool) -> dict[str, Any]:
                 """Return the request body, without earlier reasoning if `plain`."""
@@ -292,9 +296,13 @@ class RemoteAPI(BaseAPI):
                 self._warnings.append({"code": TOOL_REFUSED, "message": text, "tool": tool})
         over = [tool for tool, why in call.left_out.items() if not why]
         if over and all(tool in fresh for tool in over):
-            text = f"{name} takes {len(call.tools)} tools, so {len(over)} are left out:"
-            text += f" {', '.join(over[:SHOWN])}. Deny others of the session (config.tool), or"
-            text += " name the operations of an API that are wanted"
+            text = f"{name} takes {len(call.tools) or 'no'} tools, so {len(over)} are left out:"
+            text += f" {', '.join(over[:SHOWN])}."
+            if call.tools:
+                text += " Deny others of the session (config.tool), or"
+                text += " name the operations of an API that are wanted"
+            else:
+                text += f" The tool mode {why_missing('text', self._modes)}"
             self._warnings.append({"code": TOOL_REFUSED, "message": text})
         self._warned |= fresh.keys()
 
@@ -350,11 +358,9 @@ class RemoteAPI(BaseAPI):
         return idle and max(idle, provider.preset.timeout_idle, _least(provider))
 
     def _make_decoder(self, call: ModelCall) -> StreamDecoder:
-        provider, native = self.provider, call.mode == "native"
-        scanner, rescue = text_calls(call.tools, call.mode, call.names.safe if native else str)
-        if native and provider.api != "chat":
-            rescue = no_calls  # the other APIs keep calls apart, so a call in text is a quote
-        return self.decoder(provider, call.options, call.names.restore, scanner, rescue)
+        provider, names = self.provider, call.names
+        readers = call.mode.readers(call.tools, provider.api, names.safe)
+        return self.decoder(provider, call.options, names.restore, *readers)
 
 
 def _least(provider: Provider) -> float:

@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 from .. import extensions
 from ..config import ConfigError
 from ..errors import Problem
-from ..json_types import Json
+from ..json_types import Json, RunWarning
 from ..lib.http.client import Client, address_of, is_public
 from ..lib.http.parser import is_loopback
 from ..lib.json_schema.field_types import NUMBER, Misfit, misfits
 from ..session.config_schema import CONFIG
+from ..session.prompts import custom
 from ..settings.owner_code import run_in_thread
 from ..telemetry import log
 from . import BaseAPI
@@ -31,6 +32,7 @@ from .http_model import RemoteAPI
 from .public_models import public_facts
 from .quirks import EndpointState
 from .retry import CallPacer
+from .tool_mode import MODES, ToolMode, why_missing
 from .vendors import (
     API_PATHS,
     OF_THE_ENTRY,
@@ -100,6 +102,7 @@ class Models:
         self.fallbacks: dict[str, Model] = {}  # by name; the first answers if there is no other
         names = server.get("extensions", (extensions.ALL,))
         self._apis: dict[str, type[RemoteAPI]] = APIS | extensions.model_apis(names)
+        self._modes: dict[str, ToolMode] = {**MODES, **extensions.tool_modes(names)}
         self._rules: Mapping[str, Any] = server.get("client_providers") or {}
         self._hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
         configured = server.get("providers") or {}
@@ -114,6 +117,7 @@ class Models:
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
             _check(name, entry, self._apis)
+            self._check_modes(name, entry)
         if found is not None:
             self.add(found)
 
@@ -231,6 +235,24 @@ class Models:
             if entry := self._entries.get(name):
                 yield name, *_place_of(entry, _preset(entry), self._apis), entry
 
+    def _check_modes(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Raise ConfigError for a tool mode that is not there."""
+        for each in (entry, *(m for m in entry.get("models") or () if isinstance(m, Mapping))):
+            self.check_mode(_text(each, "tool_mode"), f"server.providers.{name}.tool_mode")
+
+    def check_mode(self, mode: str, place: str) -> None:
+        """Raise ConfigError for a tool mode that is not there; `place`: the key that names it."""
+        if why := why_missing(mode, self._modes):
+            raise ConfigError(f"{place}: {why}")
+
+    def check_session(self, config: Mapping[str, Any]) -> list[RunWarning]:
+        """Return remarks on a session's words of tool calls. Raises Problem for a missing mode."""
+        if why := why_missing(_text(config.get("yaa") or {}, "tool_mode"), self._modes):
+            misfit = Misfit(("config", "yaa", "tool_mode"), why)
+            raise Problem("session_invalid", why, errors=[misfit.error()])
+        templates = custom(config)
+        return [each for mode in self._modes.values() for each in mode.remarks(templates)]
+
     # -- the server's own -------------------------------------------------------------------------
 
     def _default_model(self, wanted: dict[str, Any], owner: str) -> Model:
@@ -302,7 +324,8 @@ class Models:
             costs=dict(adapter.costs),
             cost_unit=adapter.cost_unit if adapter.costs else "",
         )
-        api = AdapterAPI(adapter, provider, self._client, self._peer(name, owner))
+        peer = self._peer(name, owner)
+        api = AdapterAPI(adapter, provider, self._client, peer, self._modes)
         return Model(name, provider.model, api, _adapter_facts(adapter))
 
     # -- a session's own --------------------------------------------------------------------------
@@ -331,6 +354,8 @@ class Models:
             raise _invalid("api_key", "A provider of your own needs its own api_key.")
         if not model:
             raise _invalid("model_name", "A provider of your own needs a model_name.")
+        if why := why_missing(_text(wanted, "tool_mode"), self._modes):
+            raise _invalid("tool_mode", why)
         settings = _mapping(wanted, "model_settings")
         wanted = _with_public(wanted, preset, model)
         provider = _provider(
@@ -398,6 +423,7 @@ class Models:
         return self._apis[api](
             *(provider, self._client, peer),
             by_api=lambda other: self._remote(provider, peer, other),
+            modes=self._modes,
         )
 
     def _model(self, provider: Provider, entry: Mapping[str, Any], peer: EndpointState) -> Model:

@@ -51,7 +51,7 @@ TITLE = (
     "Write a title of at most six words for this conversation, in its language."
     " Answer with the title alone."
 )
-# Section name -> template for models without function calling (models/text_tools/history.py), and
+# Section name -> template for models that are offered tools in words (tool mode text), and
 # below, the placeholders of each.
 PROTOCOL: dict[str, str] = {
     "tools": """\

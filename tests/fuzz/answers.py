@@ -10,17 +10,20 @@ from __future__ import annotations
 import functools
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 from server.json_types import Event
 from server.lib.strict_json import canonical
 from server.models.decoder import StreamDecoder, StreamReader
 from server.models.failure import Failure
+from server.models.tool_mode import NO_CALLS, Readers
 from server.session.schema import check
 
+from ..extensions import rows_for
 from ..models.fakes import APIS, check_brackets, fold, options, provider
 from ..models.speakers import SPEAKERS
-from ..models.test_chat_decoder import SCANNERS, SENT, VECTORS, decoder_of, wire
+from ..models.test_chat_decoder import SENT, VECTORS, decoder_of, wire
 from .mutate import broken_bytes, broken_json, cut
 
 PARTS: list[list[tuple[Any, ...]]] = [
@@ -29,6 +32,9 @@ PARTS: list[list[tuple[Any, ...]]] = [
     [("text", ["<think>hm</think>", '{"name":"add","arguments":{}}', "```"])],
 ]
 BYTEWISE = 3000
+READERS: dict[str, Callable[[], Readers]] = {"native": lambda: NO_CALLS}
+for added in rows_for("READERS"):
+    READERS |= added
 Heard = tuple[list[Event], str]
 
 
@@ -38,7 +44,7 @@ def trial(chance: random.Random) -> str:
     raw = broken_frames(chance.choice(found), chance)
     if chance.random() < 0.4:
         raw = broken_bytes(raw, found, chance)
-    vector, mode = chance.choice(VECTORS), chance.choice(list(SCANNERS))
+    vector, mode = chance.choice(VECTORS), chance.choice(list(READERS))
     make = functools.partial(decoder, api, vector, mode)
     expected = heard(make(), [raw])
     cuttings = [cut(raw, chance) for _ in range(3)]
@@ -89,10 +95,10 @@ def told(found: Heard) -> tuple[list[Any], str]:
 
 def decoder(api: str, vector: dict[str, Any], mode: str) -> StreamReader:
     source = provider()
-    made: StreamDecoder = decoder_of(vector, mode)
+    readers = READERS[mode]()
+    made: StreamDecoder = decoder_of(vector, readers)
     if api != "chat":
-        scanner = SCANNERS[mode]()
-        made = APIS[api].decoder(source, options(), str, scanner)
+        made = APIS[api].decoder(source, options(), str, *readers)
     return StreamReader(made, source)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from server.lib.json_schema.validate import validate
 from server.session.fold import Folder
 
+from ..extensions import needs
 from ..tooling import patience, tools
 from ..tooling.api import Api
 from ..tooling.child import Yaa
@@ -69,6 +70,7 @@ def session(question: str, *, history: bool = True) -> Json:
 
 
 @tools.needs(*NEEDED)
+@needs("text_tools")
 class LocalModelTest(unittest.TestCase):
     model: LocalModel
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.decoder import StreamReader
+from server.models.tool_mode import NATIVE
 
 from ..extensions import needs
 from ..models.fakes import APIS, answer, message, options, provider, serving, tool
@@ -90,7 +91,7 @@ class Requests(unittest.TestCase):
                 if speaker.api == "responses" and variant == "with a budget":
                     continue  # a setting of the other API
                 source = provider(api=speaker.api, **changes)
-                rest: Any = messages, offered, options(**asked), "native", ToolNameMap()
+                rest: Any = messages, offered, options(**asked), NATIVE, ToolNameMap()
                 body = APIS[speaker.api].request(ModelRequest(source, *rest))
                 with self.subTest(name, variant=variant):
                     self.assertEqual(misfits(json.loads(json.dumps(body)), hint), [])

@@ -20,7 +20,8 @@ from server.models.chat import OpenAIAPI
 from server.models.vendors import PRESETS, Provider, endpoint
 
 from ..bench.context import OPTIONS, Policy, Yaa
-from ..models.fakes import message, options
+from ..extensions import needs
+from ..models.fakes import TOOL_MODES, message, options
 from ..tooling import tools, turns
 from .local_model import NEEDED, LocalModel
 
@@ -101,7 +102,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         preset = PRESETS["llamacpp"]
         source = Provider("local", endpoint(self.model.url), "smollm2", preset, tool_mode=mode)
         source = replace(source, settings={"temperature": 0})
-        return OpenAIAPI(source, self.client)
+        return OpenAIAPI(source, self.client, modes=TOOL_MODES)
 
     async def ask(
         self, api: OpenAIAPI, messages: list[Any], offered: list[Json], wanted: Options
@@ -112,6 +113,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
 
 @tools.needs(*NEEDED)
+@needs("text_tools")
 class ToolCalls(Case):
     async def test_every_call_is_valid(self) -> None:
         """20 prompts in turns, five tools to choose from, the grammar of json_schema mode."""

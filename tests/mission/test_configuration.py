@@ -22,6 +22,7 @@ from server.lib.http.listener import BaseServer, ServerLimits
 from server.lib.json_schema.validate import validate
 
 from .. import proofs
+from ..extensions import needs
 from ..fakes import DEFAULTS
 from ..models.fakes import STOP, Server, answer, said, serving, sse
 from ..tooling import forks, patience, turns
@@ -209,6 +210,7 @@ PROTOCOL = {
 }
 
 
+@needs("text_tools")
 class OwnWords(Case):
     """Row 22: 函数调用的提示词模板."""
 

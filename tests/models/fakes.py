@@ -15,6 +15,7 @@ from server import extensions
 from server.json_types import Event, Session
 from server.models import Options, registry
 from server.models.http_model import RemoteAPI
+from server.models.tool_mode import MODES
 from server.models.vendors import PRESETS, Preset, Provider, choose_api, endpoint
 from server.session.fold import Folder
 
@@ -22,6 +23,8 @@ logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are w
 
 # Every API that is there: in a server's registry are those that its configuration names.
 APIS: dict[str, type[RemoteAPI]] = registry.APIS | extensions.model_apis((extensions.ALL,))
+# So every tool mode.
+TOOL_MODES = {**MODES, **extensions.tool_modes((extensions.ALL,))}
 KEY = "sk-canary-0123456789abcdef"
 
 

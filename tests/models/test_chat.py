@@ -13,8 +13,8 @@ from typing import Any, cast
 from server.json_types import Event
 from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
-from server.models.chat_request import tool_mode
 from server.models.quirks import EndpointState
+from server.models.tool_mode import MODES
 
 from ..tooling import patience
 from .fakes import (
@@ -44,6 +44,8 @@ HEY = answer(sse(said("he"), said("y"), STOP))
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
+    modes = MODES
+
     async def asyncSetUp(self) -> None:
         self.client = Client()
         self.time = FakeTime()
@@ -54,7 +56,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
     def api(self, server: Server, peer: EndpointState | None = None, **changes: Any) -> OpenAIAPI:
         source = provider(server.url, **changes)
         peer = peer or EndpointState(self.time)
-        return OpenAIAPI(source, self.client, peer, clock=self.time, sleep=self.time.sleep)
+        times: Any = {"clock": self.time, "sleep": self.time.sleep}
+        return OpenAIAPI(source, self.client, peer, modes=self.modes, **times)
 
     async def collect(self, api: OpenAIAPI, **changes: Any) -> list[Event]:
         tools = changes.pop("tools", [])
@@ -196,119 +199,6 @@ class Answers(Case):
                     self.assertEqual([each["code"] for each in found], codes)
                     await self.collect(api)  # the next answer of the same run
                     self.assertEqual(len(server.requests) - asked, 1)
-
-    async def test_text_modes_end_to_end(self) -> None:
-        add = tool("add", {"a": {"type": "integer"}})
-        cases = {
-            "text": "<add><a>1</a></add>",
-            "json_schema": '{"tool": "add", "arguments": {"a": 1}}',
-        }
-        for mode, text in cases.items():
-            script = answer(sse(*(said(c) for c in "so: " * (mode == "text") + text), STOP))
-            async with serving(script) as server:
-                with self.subTest(mode):
-                    events = await self.collect(self.api(server), tools=[add], tool_mode=mode)
-                    made = message(events)
-                    (call,) = made["tool_calls"]
-                    self.assertEqual(json.loads(call["function"]["arguments"]), {"a": 1})
-                    self.assertEqual(made["content"], "so: " * (mode == "text"))
-                    sent = server.requests[0].json
-                    self.assertNotIn("tools", sent)
-                    self.assertEqual("response_format" in sent, mode == "json_schema")
-                    self.assertIn("add", sent["messages"][0]["content"])
-
-    async def test_a_call_as_text_by_the_name_that_the_model_was_told(self) -> None:
-        text = "Adding.\n\n<function=add_up_9a025be0>\n<parameter=a>\n1\n</parameter>\n</function>"
-        add = tool("add.up", {"a": {"type": "integer"}})
-        async with serving(answer(sse(said(text), STOP))) as server:
-            events = await self.collect(self.api(server), tools=[add])
-            (told,) = server.requests[0].json["tools"]
-        self.assertIn(told["function"]["name"], text)
-        made = message(events)
-        self.assertEqual(made["content"], text)
-        (call,) = made["tool_calls"]
-        self.assertEqual(call["function"], {"name": "add.up", "arguments": '{"a":1}'})
-
-    async def test_one_call_by_every_way_it_may_come(self) -> None:
-        """Native or as text, in deltas or in one piece: the same message comes of it."""
-        add = tool("add", {"a": {"type": "integer"}})
-        native = [{"index": 0, "id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}}]
-        texts = {
-            "native": '{"name": "add", "arguments": {"a": 1}}',  # a small model's, rescued
-            "text": "<add><a>1</a></add>",
-            "json_schema": '{"tool": "add", "arguments": {"a": 1}}',
-        }
-        ways: list[tuple[str, dict[str, Any]]] = [
-            ("native", {"content": None, "tool_calls": native})
-        ]
-        ways += [(mode, {"content": text}) for mode, text in texts.items()]
-        ways += [("text", {"content": '<ACTION>{"name": "add", "arguments": {"a": 1}}</ACTION>'})]
-        for mode, delta in ways:
-            for stream in (True, False):
-                with self.subTest(mode, stream=stream, delta=delta):
-                    whole = {"choices": [{"message": delta, "finish_reason": "stop"}]}
-                    pieces = [delta]
-                    if isinstance(text := delta["content"], str):
-                        pieces = [{"content": character} for character in text]
-                    deltas = [{"choices": [{"index": 0, "delta": each}]} for each in pieces]
-                    script = answer(sse(*deltas, STOP))
-                    if not stream:
-                        script = answer(json.dumps(whole).encode(), kind="application/json")
-                    async with serving(script) as server:
-                        asked = {"tools": [add], "tool_mode": mode, "stream": stream}
-                        events = await self.collect(self.api(server), **asked)
-                    self.assertEqual(check_brackets(events), [])
-                    (call,) = message(events)["tool_calls"]
-                    self.assertEqual(call["function"]["name"], "add")
-                    self.assertEqual(json.loads(call["function"]["arguments"]), {"a": 1})
-                    self.assertEqual(
-                        events[-1]["metadata"]["yaa"]["meta"]["finish_reason"], "tool_calls"
-                    )
-
-    async def test_a_fenced_answer_is_told_delta_by_delta(self) -> None:
-        """Nothing is guessed from a first character: a code block streams like any text."""
-        said_so = ["```", "json\n", "{", '"a"', ": 1", "}", "\n", "```", "\n", " so"]
-        for mode in ("native", "text", "json_schema"):
-            for tools in ([], [tool("add", {"a": {"type": "integer"}})]):
-                async with serving(answer(sse(*(said(each) for each in said_so), STOP))) as server:
-                    with self.subTest(mode, tools=tools):
-                        asked = {"tools": tools, "tool_mode": mode}
-                        events = await self.collect(self.api(server), **asked)
-                        deltas = [e["delta"] for e in events if "delta" in e]
-                        self.assertEqual(deltas, said_so)
-
-    async def test_an_answer_in_marked_parts(self) -> None:
-        """In pieces of any size: thoughts are reasoning, a question is a call, marks are gone."""
-        text = "<THINK>Hm 1 < 2?</THINK>\n<ANSWER>Two.</ANSWER>\n<ASK>Which one?</ASK>"
-        for size in (1, 2, 5, 100):
-            pieces = [said(text[at : at + size]) for at in range(0, len(text), size)]
-            for tools in ([], [tool("ask_user", {"question": {"type": "string"}})]):
-                async with serving(answer(sse(*pieces, STOP))) as server:
-                    asked = {"tools": tools, "tool_mode": "text"}
-                    events = await self.collect(self.api(server), **asked)
-                with self.subTest(size=size, tools=tools):
-                    self.assertEqual(check_brackets(events), [])
-                    found = message(events)
-                    self.assertEqual(found["reasoning"]["text"], "Hm 1 < 2?")
-                    calls = [call["function"] for call in found.get("tool_calls", ())]
-                    if tools:
-                        self.assertEqual(found["content"], "\nTwo.\n")
-                        question = {"name": "ask_user", "arguments": '{"question":"Which one?"}'}
-                        self.assertEqual(calls, [question])
-                    else:
-                        self.assertEqual((found["content"], calls), ("\nTwo.\nWhich one?", []))
-
-    def test_tool_mode(self) -> None:
-        cases: list[tuple[str, dict[str, Any], str]] = [
-            ("auto", {}, "native"),
-            ("auto", {"is_function_call": False}, "text"),
-            ("auto", {"is_function_call": False, "tool_mode": "json_schema"}, "json_schema"),
-            ("text", {"tool_mode": "json_schema"}, "text"),
-            ("native", {"is_function_call": False}, "native"),
-        ]
-        for asked, changes, mode in cases:
-            with self.subTest(asked=asked, **changes):
-                self.assertEqual(tool_mode(provider(**changes), options(tool_mode=asked)), mode)
 
 
 class Scripted:

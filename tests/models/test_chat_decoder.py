@@ -1,25 +1,22 @@
-"""Every quirk of vectors/llm_stream.json, decoded whole and cut everywhere, in each tool mode."""
+"""Every quirk of vectors/llm_stream.json, decoded whole and cut everywhere."""
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from server.json_types import Event
 from server.models.chat_decoder import Decoder
-from server.models.decoder import Scanner, StreamReader
+from server.models.decoder import StreamReader
 from server.models.failure import Failure
-from server.models.text_tools import history
-from server.models.text_tools.marked_calls import rescue
-from server.models.text_tools.parser import JsonReply, TagScanner
+from server.models.tool_mode import NO_CALLS, Readers
 
 from ..tooling import turns
-from .fakes import check_brackets, message, options, provider, said, tool
+from .fakes import check_brackets, message, options, provider, said
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent.parent / "vectors" / "llm_stream.json").read_text()
@@ -28,26 +25,13 @@ SENT = 100  # bytes of the request, for estimates
 SMALL = 700  # streams up to this size are cut at every byte
 
 
-ADD = tool("add", {"a": {"type": "integer"}, "b": {"type": "string"}})
-ARGUMENTS = {"a": 7, "b": '<日本> & "x"\n</b'}
 PROVIDER = provider()
-SCANNERS: dict[str, Callable[[], Scanner | None]] = {
-    "native": lambda: None,
-    "text": lambda: TagScanner([ADD]),
-    "json_schema": lambda: JsonReply(["add"]),
-}
 
 
-def decoder_of(vector: dict[str, Any], mode: str = "native") -> Decoder:
+def decoder_of(vector: dict[str, Any], readers: Readers = NO_CALLS) -> Decoder:
     source = provider(preset=vector.get("preset", "custom"), quirks=vector.get("quirks", {}))
-    names, tools = vector.get("names", {}), vector.get("tools", [])
-    return Decoder(
-        source,
-        options(),
-        restore=lambda name: names.get(name, name),
-        scanner=SCANNERS[mode](),
-        rescue=lambda text: rescue(text, {name: {} for name in tools}),
-    )
+    names = vector.get("names", {})
+    return Decoder(source, options(), lambda name: names.get(name, name), *readers)
 
 
 def wire(vector: dict[str, Any]) -> bytes:
@@ -60,10 +44,10 @@ def wire(vector: dict[str, Any]) -> bytes:
 
 
 def read(
-    vector: dict[str, Any], pieces: list[bytes], mode: str = "native"
+    vector: dict[str, Any], pieces: list[bytes], readers: Readers = NO_CALLS
 ) -> tuple[list[Event], Failure | None]:
     """The events of a stream in these pieces, and the failure that ended it."""
-    decoder = decoder_of(vector, mode)
+    decoder = decoder_of(vector, readers)
     reader = StreamReader(decoder, PROVIDER)
     events: list[Event] = []
     try:
@@ -116,6 +100,10 @@ class Unread(unittest.TestCase):
 
 class Vectors(unittest.TestCase):
     maxDiff = None
+    vectors = VECTORS
+
+    def readers(self, vector: dict[str, Any]) -> Readers:
+        return NO_CALLS
 
     def check(self, vector: dict[str, Any], events: list[Event], failure: Failure | None) -> None:
         if "error" in vector:
@@ -154,106 +142,32 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(made["reasoning"].get(key), vector[key])
 
     def test_names_are_unique(self) -> None:
-        names = [vector["name"] for vector in VECTORS]
+        names = [vector["name"] for vector in self.vectors]
         self.assertEqual(len(set(names)), len(names))
 
     def test_whole(self) -> None:
-        for vector in VECTORS:
+        for vector in self.vectors:
             with self.subTest(vector["name"]):
-                self.check(vector, *read(vector, [wire(vector)]))
+                self.check(vector, *read(vector, [wire(vector)], self.readers(vector)))
 
     def test_cut_everywhere(self) -> None:
-        for vector in VECTORS:
+        for vector in self.vectors:
             data = wire(vector)
-            whole, failure = read(vector, [data])
+            whole, failure = read(vector, [data], self.readers(vector))
             with self.subTest(vector["name"]):
                 for pieces in cuts(data):
-                    again, same = read(vector, pieces)
+                    again, same = read(vector, pieces, self.readers(vector))
                     if (again, str(same)) != (whole, str(failure)):  # a message for each is slow
                         self.fail(f"in pieces of {[len(piece) for piece in pieces][:9]}: {again}")
 
     def test_chunk_by_chunk(self) -> None:
         """Without the event stream: the decoder alone."""
-        for vector in VECTORS:
+        for vector in self.vectors:
             if "chunks" in vector and "error" not in vector and "done" not in vector:
                 with self.subTest(vector["name"]):
-                    decoder = decoder_of(vector)
+                    decoder = decoder_of(vector, self.readers(vector))
                     events = [e for chunk in vector["chunks"] for e in decoder.feed(chunk)]
                     self.check(vector, events + decoder.finish(SENT), None)
-
-
-class OtherToolModes(Vectors):
-    """A model that is asked for calls in its text has every quirk that others have."""
-
-    def test_whole(self) -> None:
-        for vector in VECTORS:
-            for mode in ("text", "json_schema"):
-                with self.subTest(vector["name"], mode=mode):
-                    expected = vector | vector.get(f"mode {mode}", {})
-                    self.check(expected, *read(vector, [wire(vector)], mode))
-
-    def test_cut_everywhere(self) -> None:
-        """What was said is the same however it is cut; in which deltas it leaves need not be."""
-        for vector in VECTORS:
-            byte_by_byte, *others = cuts(wire(vector))
-            for mode in ("text", "json_schema"):
-                for pieces in (byte_by_byte, *others[-5:]):
-                    with self.subTest(vector["name"], mode=mode):
-                        expected = vector | vector.get(f"mode {mode}", {})
-                        self.check(expected, *read(vector, pieces, mode))
-
-    def test_a_call_in_the_text_under_every_quirk(self) -> None:
-        """Every stream that says something without calling says a call behind it."""
-        driven = 0
-        for vector in VECTORS:
-            dictionaries = all(isinstance(chunk, dict) for chunk in vector.get("chunks", [0]))
-            plain = dictionaries and "think>" not in json.dumps(vector["chunks"])
-            if vector.get("calls") or not plain or not spoken(vector["chunks"]):
-                continue
-            if vector.get("finish") == "length" and not vector["text"]:
-                continue  # all of it is a thought that was cut
-            for mode in ("text", "json_schema"):
-                written = history.call_text("add", json.dumps(ARGUMENTS), mode)
-                changed = {**vector, "chunks": with_call(vector["chunks"], written, mode)}
-                for pieces in ([wire(changed)], [bytes([b]) for b in wire(changed)]):
-                    with self.subTest(vector["name"], mode=mode):
-                        self.check_call(changed, *read(changed, pieces, mode))
-                driven += 1
-        self.assertGreater(driven, 90)
-
-    def check_call(
-        self, vector: dict[str, Any], events: list[Event], failure: Failure | None
-    ) -> None:
-        if "error" in vector:
-            self.assertEqual(failure and failure.code, vector["error"])
-            return
-        if failure is not None:
-            raise failure
-        self.assertEqual(check_brackets(events), [])
-        (call,) = message(events)["tool_calls"]
-        self.assertEqual(call["function"]["name"], "add")
-        self.assertEqual(json.loads(call["function"]["arguments"]), ARGUMENTS)
-
-
-def spoken(chunks: list[Any]) -> list[dict[str, Any]]:
-    """The deltas that say something, in a stream's chunks."""
-    choices = [each for chunk in chunks for each in (chunk.get("choices") or ()) if each]
-    deltas = [each["delta"] for each in choices if each.get("delta") and not each.get("index")]
-    return [delta for delta in deltas if isinstance(delta.get("content"), str)]
-
-
-def with_call(chunks: list[Any], written: str, mode: str) -> list[Any]:
-    """The chunks with a call behind what they say, or as all that they say where the whole answer
-    is held to a schema; cut into as many deltas as the text was."""
-    chunks = copy.deepcopy(chunks)
-    deltas = spoken(chunks)
-    if mode == "text":
-        deltas[-1]["content"] += written
-        return chunks
-    for number, delta in enumerate(deltas):
-        share = len(written) * number // len(deltas), len(written) * (number + 1) // len(deltas)
-        delta["content"] = written[slice(*share)]
-    return chunks
 
 
 class Streaming(unittest.TestCase):

@@ -11,7 +11,7 @@ from server.models import Options
 from server.models.chat_request import ModelRequest, ToolNameMap, object_text, request
 from server.session.media import plain_text
 
-from .fakes import options, provider, tool
+from .fakes import TOOL_MODES, options, provider, tool
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
 USER: dict[str, Any] = {"id": "u1", "role": "user", "content": "hi", "at": 1, "name": "Ada"}
@@ -34,7 +34,7 @@ def assistant(**more: Any) -> dict[str, Any]:
 
 
 def build(messages: list[Any], tools: Any = (), **changes: Any) -> dict[str, Any]:
-    mode = changes.pop("mode", "native")
+    mode = TOOL_MODES[changes.pop("mode", "native")]
     asked = changes.pop("options", {})
     source = provider(**changes)
     return request(
@@ -72,6 +72,8 @@ class Schemas(unittest.TestCase):
             ("openai", "json_schema", False),
             ("openai", "text", False),
         ):
+            if mode not in TOOL_MODES:
+                continue
             with self.subTest(preset, mode=mode):
                 body = build([USER], [given], preset=preset, mode=mode)
                 self.assertEqual("$defs" in json.dumps(body), kept)
@@ -150,7 +152,7 @@ class Messages(unittest.TestCase):
                 assistant(),
                 {"role": "tool", **call, **nothing},
             ]
-            for mode in ("native", "text"):
+            for mode in TOOL_MODES:
                 contents = [each["content"] for each in sent(messages, mode=mode)]
                 self.assertTrue(
                     all(isinstance(each, str) for each in contents if each is not None), contents
@@ -166,7 +168,7 @@ class Messages(unittest.TestCase):
         messages = [USER, assistant(reasoning={"field": "reasoning", "text": "hm"}), RESULT]
         before = json.dumps(messages)
         for preset in ("custom", "deepseek", "openai"):
-            for mode in ("native", "text", "json_schema"):
+            for mode in TOOL_MODES:
                 build(messages, [tool("f")], preset=preset, mode=mode)
         self.assertEqual(json.dumps(messages), before)
 
@@ -464,10 +466,8 @@ class Settings(unittest.TestCase):
 
     def test_response_format(self) -> None:
         wanted = {"type": "json_object"}
-        asked = {"response_format": wanted}
-        self.assertEqual(build([USER], options=asked)["response_format"], wanted)
-        body = build([USER], [tool("f")], options=asked, mode="json_schema")
-        self.assertEqual(body["response_format"]["type"], "json_schema")
+        body = build([USER], options={"response_format": wanted})
+        self.assertEqual(body["response_format"], wanted)
 
 
 class Texts(unittest.TestCase):

@@ -28,6 +28,7 @@ from server.models.chat_request import MANY
 from server.models.http_model import FAST, RemoteAPI
 from server.models.quirks import EndpointState
 from server.models.registry import Model
+from server.models.tool_mode import MODES
 from server.models.vendors import API_PATHS, PRESETS, Provider, endpoint
 from server.session.fold import Folder
 from server.session.quoted_texts import SentTexts
@@ -79,6 +80,8 @@ def in_ms(clock: FakeTime) -> int:
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
+    modes = MODES
+
     async def asyncSetUp(self) -> None:
         self.client = Client()
         self.time = FakeTime()
@@ -88,10 +91,9 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     def api(self, speaker: Speaker, server: Server, **changes: Any) -> RemoteAPI:
         source = speaking(speaker, server, **changes)
-        made = APIS[source.api]
-        return made(
-            source, self.client, EndpointState(self.time), clock=self.time, sleep=self.time.sleep
-        )
+        times: Any = {"clock": self.time, "sleep": self.time.sleep}
+        peer = EndpointState(self.time)
+        return APIS[source.api](source, self.client, peer, modes=self.modes, **times)
 
     async def collect(self, api: RemoteAPI, **changes: Any) -> list[Event]:
         tools, messages = changes.pop("tools", []), changes.pop("messages", ASK)
@@ -310,6 +312,9 @@ class Resolves:
     def resolve(self, provider: Any, owner: str = "") -> Model:
         return self._model
 
+    def check_session(self, config: Any) -> list[Any]:
+        return []
+
 
 class Alike(Case):
     async def test_the_time_of_an_answer_begins_with_its_request(self) -> None:
@@ -365,20 +370,6 @@ class Alike(Case):
             async with serving(reply) as server:
                 (end,) = await self.collect(self.api(SPEAKERS[0], server), retry_times=1)
             self.assertEqual((end["code"], len(server.requests)), ("upstream_auth", 1))
-
-    async def test_a_call_in_the_text(self) -> None:
-        """Only Chat Completions lets one through; the other APIs' texts quote it. A model that was
-        told to write its calls means them everywhere."""
-        text = '{"name": "add", "arguments": {}}'
-        for speaker in SPEAKERS:
-            for mode in ("native", "text"):
-                async with serving(answer(speaker.stream([("text", [text])]))) as server:
-                    api = self.api(speaker, server)
-                    events = await self.collect(api, tools=[tool("add")], tool_mode=mode)
-                made = message(events)
-                meant = speaker.api == "chat" or mode == "text"
-                self.assertEqual(bool(made.get("tool_calls")), meant, (speaker.api, mode))
-                self.assertEqual(made["content"], text)
 
     async def test_refusals_by_status(self) -> None:
         cases = [
@@ -538,33 +529,6 @@ class Alike(Case):
                 with self.subTest(words):
                     self.assertEqual([each.json.get(name) for each in server.requests], wanted)
 
-    async def test_a_model_that_knows_no_tools_is_told_of_them_in_words(self) -> None:
-        """The first thing many see: a model that Ollama has, and that has no tools."""
-        add = tool("add", {"a": {"type": "integer"}})
-        for status, words in (
-            ("400 No", "registry.ollama.ai/library/gemma3:latest does not support tools"),
-            ("404 No", "No endpoints found that support tool use."),
-            ("400 No", '"auto" tool choice requires --enable-auto-tool-choice'),
-            ("500 No", "tools param requires --jinja flag"),
-            ("400 No", "`tools` is not supported with this model"),
-            ("400 No", "Function calling is not enabled for models/gemma-3"),
-            ("400 No", "This model doesn't support tool use in streaming mode."),
-        ):
-            refusal = error(status, words)
-            for speaker in SPEAKERS:
-                said = answer(speaker.stream([("text", ["<add><a>1", "</a></add>"])]))
-                async with serving(refusal, said, said, refusal) as server:
-                    api = self.api(speaker, server)
-                    for _ in range(2):
-                        made = message(await self.collect(api, tools=[add]))
-                        (call,) = made["tool_calls"]
-                        self.assertEqual(json.loads(call["function"]["arguments"]), {"a": 1})
-                    with self.subTest(speaker.api, status=status):
-                        offered = ["tools" in each.json for each in server.requests]
-                        self.assertEqual(offered, [True, False, False])
-                        (end,) = await self.collect(api)  # without tools it is a refusal like any
-                        self.assertEqual(end["code"], "upstream_error")
-
     async def test_a_model_that_makes_one_call_at_a_time_knows_tools(self) -> None:
         add, chat = tool("add", {"a": {"type": "integer"}}), SPEAKERS[0]
         settings = {"parallel_tool_calls": True}
@@ -578,20 +542,6 @@ class Alike(Case):
                 await self.collect(api, tools=[add])
                 with self.subTest(words):
                     self.assertTrue(all("tools" in each.json for each in server.requests))
-
-    async def test_text_tool_modes(self) -> None:
-        add = tool("add", {"a": {"type": "integer"}})
-        said = {"text": "<add><a>1</a></add>"}
-        said["json_schema"] = '{"tool": "add", "arguments": {"a": 1}}'
-        for speaker in SPEAKERS:
-            for mode, text in said.items():
-                async with serving(answer(speaker.stream([("text", list(text))]))) as server:
-                    api = self.api(speaker, server)
-                    made = message(await self.collect(api, tools=[add], tool_mode=mode))
-                with self.subTest(speaker.api, mode=mode):
-                    (call,) = made["tool_calls"]
-                    self.assertEqual(json.loads(call["function"]["arguments"]), {"a": 1})
-                    self.assertNotIn("tools", server.requests[0].json)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from server.context.pictures import in_words, shown_media
 from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.decoder import ANSWER_UNREAD
 from server.models.failure import Failure
+from server.models.tool_mode import NATIVE
 from server.session import media
 
 from ..extensions import needs
@@ -288,7 +289,7 @@ class SentBack(unittest.TestCase):
     def sent(self, api: str, messages: list[Any], **quirks: Any) -> list[Any]:
         source = provider(api=api, quirks=quirks)
         shown, names = shown_media(messages), ToolNameMap()
-        made = APIS[api].request(ModelRequest(source, shown, [], options(), "native", names))
+        made = APIS[api].request(ModelRequest(source, shown, [], options(), NATIVE, names))
         found: list[Any] = made["input" if api == "responses" else "messages"]
         return found
 

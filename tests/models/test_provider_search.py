@@ -8,6 +8,7 @@ from typing import Any
 
 from server.models.chat_request import ModelRequest, ToolNameMap
 from server.models.provider_search import MOST, Citations, search_options
+from server.models.tool_mode import NATIVE
 
 from ..extensions import needs
 from . import whole
@@ -23,7 +24,7 @@ def build(api: str, *messages: Any, tools: Any = (), asked: Any = True, **change
     source = provider(**{"preset": "custom", **changes})
     given = options(settings={} if asked is None else {"web_search": asked})
     names = ToolNameMap()
-    wanted = ModelRequest(source, list(messages), list(tools), given, "native", names)
+    wanted = ModelRequest(source, list(messages), list(tools), given, NATIVE, names)
     body: Json = APIS[api].request(wanted)
     return json.loads(json.dumps(body, default=str))  # type: ignore[no-any-return]
 

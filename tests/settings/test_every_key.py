@@ -63,7 +63,22 @@ VALUES: dict[str, Any] = {
 for row in rows_for("KEY_VALUES"):
     VALUES |= row
 PROBES: tuple[Any, ...] = (
-    *(True, False, 7, 0.4, "other", "off", "ask", "write", "plain", "text", "delta", "stop", "llm"),
+    *(
+        True,
+        False,
+        7,
+        0.4,
+        "other",
+        "off",
+        "ask",
+        "write",
+        "plain",
+        "native",
+        "text",
+        "delta",
+        "stop",
+        "llm",
+    ),
     *("debug", "json", "A", "chat", "every_call", "5/s", ["other"], [443], ["edits_run"]),
     *(["https://example.org"], ["large_message_offload"], {"other": 1}),
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...json_types import Json, Message
 from ...lib.strict_json import as_object, as_text, dumps, objects_in
-from ...models import Options, chat_request, provider_search
+from ...models import chat_request, provider_search
 from ...models.chat_request import of_answer, of_content, of_data_url
 from ...models.decoder import Delta, StreamDecoder, inner
 from ...models.http_model import RemoteAPI
@@ -228,7 +228,7 @@ def request(asked: chat_request.ModelRequest) -> dict[str, Any]:
     thinks = bool(thinking) and thinking.get("type") != "disabled"
     if offered and (choice := _tool_choice(wish, wanted, thinks, names)):
         body["tool_choice"] = choice
-    if output := _output(options, tools, mode, wanted):
+    if output := _output(mode.response_format(tools, options) or {}, wanted):
         body["output_config"] = output
     if stop := wanted.get("stop"):
         body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
@@ -461,13 +461,10 @@ def _thinking(
     return thinking
 
 
-def _output(
-    options: Options, tools: list[Json], mode: str, wanted: dict[str, Any]
-) -> dict[str, Any]:
+def _output(asked: Json, wanted: dict[str, Any]) -> dict[str, Any]:
     output = dict(as_object(wanted.get("output_config")))
     if effort := wanted.get("reasoning_effort"):
         output.setdefault("effort", effort)
-    asked = chat_request.wanted_format(options, tools, mode) or {}
     schema = (asked.get("json_schema") or {}).get("schema")
     if asked.get("type") == "json_schema" and isinstance(schema, dict):
         output["format"] = {"type": "json_schema", "schema": schema}

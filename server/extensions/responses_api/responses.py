@@ -15,7 +15,7 @@ from typing import Any
 
 from ...json_types import Json, Message
 from ...lib.strict_json import as_list, as_object, as_text, objects_in
-from ...models import Options, chat_request, provider_search
+from ...models import chat_request, provider_search
 from ...models.chat_request import of_answer, of_content
 from ...models.decoder import StreamDecoder, inner
 from ...models.failure import Failure
@@ -250,7 +250,7 @@ def request(asked: chat_request.ModelRequest) -> dict[str, Any]:
             body["tool_choice"] = wish if wish in ("none", "required") else named
     if reasoning := _reasoning(provider, wanted):
         body["reasoning"] = reasoning
-    if text := _text(options, tools, mode, wanted):
+    if text := _text(mode.response_format(tools, options) or {}, wanted):
         body["text"] = text
     if most := chat_request.most_tokens(provider, options):
         body["max_output_tokens"] = most
@@ -365,11 +365,10 @@ def _reasoning(provider: Provider, wanted: dict[str, Any]) -> dict[str, Any]:
     return reasoning | as_object(wanted.get("reasoning"))
 
 
-def _text(options: Options, tools: list[Json], mode: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _text(asked: Json, wanted: dict[str, Any]) -> dict[str, Any]:
     text = dict(as_object(wanted.get("text")))
     if verbosity := wanted.get("verbosity"):
         text.setdefault("verbosity", verbosity)
-    asked = chat_request.wanted_format(options, tools, mode) or {}
     if isinstance(schema := asked.get("json_schema"), dict):
         text["format"] = {"type": "json_schema", **schema}
     elif asked.get("type"):

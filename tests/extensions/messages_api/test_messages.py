@@ -8,6 +8,7 @@ from typing import Any
 
 from server.extensions.messages_api.messages import EARLIER, MAX_TOKENS, NOTHING_SAID, request
 from server.models.chat_request import ModelRequest, ToolNameMap
+from server.models.tool_mode import NATIVE
 from server.session.config_schema import MODEL_SETTINGS
 
 from ...models.fakes import options, provider, tool
@@ -33,9 +34,8 @@ def assistant(content: Any = "", *details: Json, calls: Any = (CALL,), model: st
 
 def build(messages: list[Any], tools: Any = (), **changes: Any) -> Json:
     asked = changes.pop("options", {})
-    mode = changes.pop("mode", "native")
     changes = {"preset": "anthropic", **changes}
-    given = provider(**changes), messages, list(tools), options(**asked), mode
+    given = provider(**changes), messages, list(tools), options(**asked), NATIVE
     return request(ModelRequest(*given, ToolNameMap()))
 
 

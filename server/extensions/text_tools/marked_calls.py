@@ -1,6 +1,6 @@
 """Find tool calls that a model server has left in the text of an answer. Pure.
 
-Used at the end of an answer without a call, and by `xml` and `json_reply` for JSON in their text.
+Used at the end of an answer without a call.
 A call must name an offered tool and be whole; it must be the whole answer or, behind a model's
 own mark, everything up to its end. Quotes do not count: a mark counts at the beginning of a line
 and outside of fenced blocks.
@@ -23,9 +23,7 @@ from ...json_types import Json
 from ...lib.strict_json import JSONError, dumps, loads
 from .parser import (
     Found,
-    JsonReply,
     LinePosition,
-    TagScanner,
     properties,
     read_call,
     typed_value,
@@ -140,18 +138,11 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
     return []
 
 
-def text_calls(
-    tools: list[Json], mode: str, spelled: Callable[[str], str]
-) -> tuple[TagScanner | JsonReply | None, Callable[[str], list[Found]]]:
-    """Return what finds calls in a text: while it streams in a mode of text, and at its end.
+def finder(tools: list[Json], spelled: Callable[[str], str]) -> Callable[[str], list[Found]]:
+    """Return what finds calls in the whole text of an answer.
 
     `spelled` returns the name that the model was told.
     """
-    scanner: TagScanner | JsonReply | None = None
-    if mode == "text":
-        scanner = TagScanner(tools)
-    elif tools and mode == "json_schema":
-        scanner = JsonReply([tool["function"]["name"] for tool in tools])
 
     def find(text: str) -> list[Found]:
         """Return the calls found in the text of an answer; without a name: the mark of one."""
@@ -164,12 +155,7 @@ def text_calls(
         unread = next(_marks(CALL_MARK, text[:_MOST]), None)
         return [] if unread is None else [("", text[unread : unread + MAX_MARK])]
 
-    return scanner, find
-
-
-def no_calls(text: str) -> list[Found]:
-    """Return no calls, whatever the text."""
-    return []
+    return find
 
 
 def may_end_in_call(text: str) -> bool:

@@ -1,10 +1,9 @@
 """Tool calls for models without function calling: as JSON under a schema, or as tags in text.
 
-In the tool modes `json_schema` and `text`, `chat_request` sends the history through `transcript`
-(calls and results become plain turns), and the decoder sends the answer through a scanner
-(models/text_tools/parser.py, models/text_tools/parser.py), which turns calls back into native
-ones. So sessions have the same shape in every mode. The texts of the mode text are sections of the
-prompt (prompt_texts.PROTOCOL).
+In the tool modes `json_schema` and `text` (modes.py) `transcript` makes plain turns of calls and
+results. A scanner (parser.py) turns the calls of an answer back into native ones, so sessions have
+the same shape in every mode. The texts of the mode text are sections of the prompt
+(prompt_texts.PROTOCOL).
 
 json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
 text          <add><a>1</a></add>

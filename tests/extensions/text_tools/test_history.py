@@ -6,10 +6,10 @@ import json
 import unittest
 from typing import Any
 
-from server.models.text_tools import history
+from server.extensions.text_tools import history
 from server.session import prompt_texts, prompts
 
-from ..fakes import tool
+from ...models.fakes import tool
 
 ADD = tool("add", {"a": {"type": "integer", "description": "first"}, "s": {"type": "string"}})
 ADD["function"]["parameters"]["required"] = ["a"]

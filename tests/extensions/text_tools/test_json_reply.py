@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unittest
 
-from server.models.text_tools.parser import JsonReply, Piece
+from server.extensions.text_tools.parser import JsonReply, Piece
 
 Told = list[tuple[str, str]]
 

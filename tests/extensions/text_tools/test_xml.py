@@ -6,9 +6,9 @@ import json
 import unittest
 from typing import Any
 
-from server.models.text_tools.parser import Piece, TagScanner
+from server.extensions.text_tools.parser import Piece, TagScanner
 
-from ..fakes import tool
+from ...models.fakes import tool
 
 STRING = {"type": "string"}
 TOOLS = [

@@ -7,10 +7,10 @@ import time
 import unittest
 from typing import Any
 
-from server.models.text_tools.marked_calls import CALL_MARK, rescue, text_calls
-from server.models.text_tools.parser import properties, read_whole_call
+from server.extensions.text_tools.marked_calls import CALL_MARK, finder, rescue
+from server.extensions.text_tools.parser import properties, read_whole_call
 
-from ..fakes import tool
+from ...models.fakes import tool
 
 ADD = tool("add", {"a": {"type": "integer"}, "s": {"type": "string"}})
 TOOLS = {"add": properties(ADD), "time": {}}
@@ -158,8 +158,7 @@ class Rescue(unittest.TestCase):
         ):
             with self.subTest(text):
                 for tools in ([ADD], []):
-                    _, find = text_calls(tools, "native", str)
-                    found = find(text)
+                    found = finder(tools, str)(text)
                     self.assertEqual([name for name, _ in found], [""] * (unread and bool(tools)))
                     self.assertTrue(all(CALL_MARK.match(mark) for _, mark in found))
 
