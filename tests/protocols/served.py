@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import tempfile
+import unittest
 from pathlib import Path
 from typing import Any
+
+from server.extensions import present
 
 from ..tooling.child import Yaa
 from .scripted import Scripted
@@ -51,6 +54,8 @@ class Served:
     def __init__(
         self, script: Any, limits: Json | None = None, agents: dict[str, Json] | None = None
     ) -> None:
+        if "agents" not in present():
+            raise unittest.SkipTest("its agents are in files")
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-fronts-")
         self.home = Path(self._folder.name) / "home"
         for name in ("tools", "agents"):

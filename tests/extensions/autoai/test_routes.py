@@ -85,7 +85,7 @@ class AutoAi(unittest.TestCase):
         status, health = Api(self.api.url).request("GET", f"{BASE}/health")
         self.assertEqual((status, health["status"]), (200, "online"))
         self.assertLess(abs(health["timestamp"] - time.time() * 1000), 60_000)
-        self.assertIn("coder", [model["id"] for model in self.ask("GET", "/models")[1]["data"]])
+        self.assertIn("default", [model["id"] for model in self.ask("GET", "/models")[1]["data"]])
         tools = {tool["name"]: tool for tool in self.ask("GET", "/tools")[1]}
         self.assertEqual(set(tools["calculator"]), {"name", "description"})
         status, tool = self.ask("GET", "/tools/calculator")

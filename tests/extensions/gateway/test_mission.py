@@ -16,6 +16,7 @@ from ...protocols.scripted import Scripted
 from ...tooling import turns
 from ...tooling.api import Api
 from ...tooling.child import Child, Yaa
+from .. import needs
 
 Json = dict[str, Any]
 
@@ -82,6 +83,7 @@ def script(body: Json) -> list[tuple[Any, ...]]:
     return [("text", "你好"), ("text", " 世界")]
 
 
+@needs("agents")
 class Case(unittest.TestCase):
     provider: Scripted
     yaa: Yaa

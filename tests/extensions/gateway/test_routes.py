@@ -18,6 +18,7 @@ from ...tooling import patience
 from ...tooling.api import Api
 from ...tooling.child import Yaa
 from ...tooling.tools import ROOT
+from .. import needs
 
 Json = dict[str, Any]
 
@@ -54,6 +55,7 @@ class Gateway(unittest.TestCase):
         self.assertEqual((status, body["code"], body["msg"]), (200, 0, "success"))
         return body["data"]
 
+    @needs("agents")
     def test_agents(self) -> None:
         keys = [agent["key"] for agent in self.data("/api/agents")]
         self.assertEqual(keys[0], "default")
