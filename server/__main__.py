@@ -51,8 +51,8 @@ from .lib.http.listener import bind
 from .lib.http.parser import is_loopback
 from .lib.runtime import start_folder
 from .lib.runtime.command import COMMAND
+from .lib.runtime.file_stamps import stamp_of
 from .session.limits import ASK as MODES_OF_ASKING
-from .settings.config_file import ConfigFile
 from .telemetry import log
 from .telemetry.log import RotatingFile, Rotation
 
@@ -167,7 +167,7 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
         "server.folders": _current_folder(options),
         "server.extensions": [] if options.bare else None,
     }
-    file = ConfigFile(config_file(home, named), home)
+    path = config_file(home, named)
 
     def read(given: dict[str, Any] | None = None) -> Config:
         """Load the configuration; `given` is used in place of the file's content."""
@@ -185,7 +185,7 @@ def _source(options: argparse.Namespace, env: Mapping[str, str], folder: Path) -
                 return load(home, named, env, flags | more, given=given)
         return config
 
-    return Source(file, read, file.stamp())
+    return Source(path, read, stamp_of(path))
 
 
 def _prepare_streams() -> None:

@@ -27,18 +27,13 @@ from .api.objects import Objects
 from .api.person_runs import PersonRuns
 from .api.router import Route, Router
 from .api.sessions import Runs, Sessions
-from .api.settings import Live, Settings
-from .api.settings_folders import SettingsFolders
-from .api.settings_keys import SettingsKeys
-from .api.settings_runs import SettingsRuns
-from .api.settings_trials import SettingsTrials
 from .api.sign_in import SignInLinks
 from .api.static import Files
 from .api.workspaces import WorkspaceFiles
 from .config import Config, ConfigError, make_home, shipped_path
 from .errors import Problem
 from .extensions import ALL, ProcessParts, incomplete, select, share
-from .extensions.parts import CheckResult, Host, Parts, make_agents, make_parts
+from .extensions.parts import CheckResult, Host, Live, Parts, make_agents, make_parts
 from .json_types import Json, Session
 from .lib.http.client import Client
 from .lib.http.cors import Origins
@@ -50,7 +45,7 @@ from .lib.sandbox.policy import TIERS
 from .models.adapter import BaseAPI, adapters
 from .models.model_list import ask_vendors
 from .models.registry import Models
-from .models.vendors import DiscoveredProviders, discover
+from .models.vendors import discover
 from .session.config_schema import config_schema
 from .session.limits import LimitCeilings
 from .session.modes import catalog
@@ -79,6 +74,7 @@ class App:
     (cli/live_config.py), whose runs and calls are known here too.
     `accounts`: what people hold of the process. `clock`: seconds since 1970. `locks`: those of the
     home folder's processes. `files`: those of sessions; None: recorded ones, and real folders.
+    `live`: the process's configuration, which may change; None for one that stays.
     Raises ConfigError for an unusable home folder or configuration, ToolError and SchemaError for
     an unusable tool.
     """
@@ -99,10 +95,11 @@ class App:
         clock: Callable[[], float] = time.time,
         locks: Locks | None = None,
         files: SessionFiles | None = None,
+        live: Live | None = None,
     ) -> None:
         self.config = config
         self.process = process or share(config.server["extensions"])(0)
-        self._env = env
+        self._env, self._live = env, live
         self._proof = proof
         self._opened = asyncio.Event()
         self.is_first = former is None
@@ -114,7 +111,6 @@ class App:
         make_home(config.home)
         limits = server["limits"]
         self.client = Client(env)
-        self.found = DiscoveredProviders()
         self.models = Models(server, self.client, env)
         tool_mode = config.session["config"]["yaa"]["tool_mode"]
         self.models.check_mode(tool_mode, "session.config.yaa.tool_mode")
@@ -146,7 +142,7 @@ class App:
     def _make_parts(self) -> dict[str, Parts]:
         """Make the parts of the extensions, and add what the toolbox has of them."""
         means = self.config, self.client, self.models, self.ceilings, self._env, self.toolbox
-        host = Host(*means, self.agents, self.claims, self.locks, self._clock)
+        host = Host(*means, self.agents, self.claims, self.locks, self._clock, live=self._live)
         parts = make_parts(host, self.process)
         for each in parts.values():
             self.toolbox.add(each.tools())
@@ -187,7 +183,6 @@ class App:
             discover(self.config.server, self.client, self._env), self._open_tools()
         )
         self.models.add(found)
-        self.found = found
         # As often as a result may expire.
         every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
         sweep = repeat(every_s, "removing what has expired", partial(asyncio.to_thread, self.clean))
@@ -356,11 +351,8 @@ def _check_defaults(session: Session) -> None:
         raise ConfigError(*(f"session{place}: {detail}" for place, detail in places))
 
 
-def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
-    """Return the router with every address of the server.
-
-    `live`: what changes the configuration; None, as in a program that embeds yaa, for nothing.
-    """
+def routes(app: App, keys: Keys) -> Router:
+    """Return the router with every address of the server."""
     server, session = app.config.server, app.config.session
     info = InfoHandler(VERSION, session, config_schema(), app.facts)
     streams = session["config"]["yaa"]["stream"]
@@ -388,9 +380,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
     tables: list[tuple[str, Routes]] = [("the server itself", kernel)]
     tables += [(whose, each.routes()) for whose, each in parts_of]
     tables += [(whose, each.session_routes(runs)) for whose, each in parts_of]
-    if live is not None:
-        kernel |= repeatable(settings_routes(app, live))
-        tables += [(whose, repeatable(each.settings_routes())) for whose, each in parts_of]
     origins = Origins.of(server)
     if app.is_first:
         app.take_over(keys)
@@ -403,23 +392,6 @@ def routes(app: App, keys: Keys, live: Live | None = None) -> Router:
         opened=app.wait_until_open,
         allow_headers=headers,
     )
-
-
-def settings_routes(app: App, live: Live) -> Routes:
-    """Return the routes of the owner's settings, all below `/settings`."""
-    config, settings = app.config, Settings(live)
-
-    def entries() -> dict[str, Json]:
-        """Return the entries of discovered and configured providers, with their keys."""
-        return {**app.found.providers, **config.server["providers"]}
-
-    return {
-        **settings.routes(),
-        **SettingsKeys(settings).routes(),
-        **SettingsFolders(config.server).routes(),
-        **SettingsRuns(app.agent, app.accounts.requests).routes(),
-        **SettingsTrials(config.server, entries, app.client, app._env, config.home).routes(),
-    }
 
 
 def join_routes(tables: Iterable[tuple[str, Routes]]) -> dict[tuple[str, str], Route]:

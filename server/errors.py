@@ -18,8 +18,8 @@ CODES.update(
     {
         "file_not_found": (404, "There is no such file"),
         "base_unknown": (409, "The beginning of the session is not kept here"),
-        "run_active": (409, "This session is already running here"),
         "revision_changed": (409, "The settings were changed meanwhile"),
+        "run_active": (409, "This session is already running here"),
         "workspace_busy": (409, "The workspace is in use"),
         "workspace_conflict": (409, "The workspace is not as the request expects"),
         "workspace_moved": (409, "The files have changed since they were looked at"),

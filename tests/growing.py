@@ -449,7 +449,6 @@ def small() -> set[str]:
     recording for another server."""
     verbs = ("apply", "discard", "move", "record", "restore")
     files = {f"/workspaces/default/{verb}" for verb in verbs}
-    settings = {f"/settings/{what}" for what in ("keys", "try/provider")}
     own = {
         "/sign-in",
         "/sign-in/link",
@@ -457,7 +456,7 @@ def small() -> set[str]:
         "/session/stop",
         "/objects/missing",
     }
-    own |= files | settings
+    own |= files
     return own.union(*rows_for("PASSED_ON"), *rows_for("SMALL"))
 
 

@@ -443,9 +443,9 @@ class Composition(unittest.IsolatedAsyncioTestCase):
             *("/", "/session", "/session/events", "/session/stop", "/files"),
         }.union(*(row for name in ("PASSED_ON", "LOOKS", "ONCE") for row in rows_for(name)))
         with tempfile.TemporaryDirectory() as folder:
-            app = App(load(Path(folder) / "home", None, {}, {"server.discover": False}), {})
+            config = load(Path(folder) / "home", None, {}, {"server.discover": False})
             live: Any = object()  # of which the table needs nothing
-            router = routes(app, Keys(["k"]), live)
+            router = routes(App(config, {}, live=live), Keys(["k"]))
         plain = {
             path
             for path, at in router._routes.items()

@@ -158,9 +158,6 @@ class Reference(unittest.TestCase):
 
     def test_routes(self) -> None:
         pages = {"http.md": ["app", "api/workspaces", "api/objects"]}
-        pages["http.md"] += ["api/settings", "api/settings_trials"]
-        pages["http.md"] += ["api/settings_keys", "api/settings_runs"]
-        pages["http.md"] += ["api/settings_folders"]
         pages["http.md"].append("api/sign_in")
         for page, files in pages.items():
             routes = {file: set(method_and_path(f"server/{file}.py")) for file in files}

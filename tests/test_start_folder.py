@@ -137,6 +137,7 @@ class Servers(Case):
         self.check_notes(strange, ["npx", "uvx", "a%2F%2E%2E%2Fb", "dot"])
         self.assertEqual((strange.ran(), opened), ([], []))
 
+    @needs("mcp_trial")
     def test_a_trial(self) -> None:
         self.configure()
         strange = self.strange()

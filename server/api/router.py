@@ -131,6 +131,19 @@ class Route(NamedTuple):
     refusal: Callable[[Problem], Mapping[str, Any]] = Problem.body
 
 
+def owners_only(handler: Handler) -> Handler:
+    """Return the handler, for owners' keys only. It raises Problem for others."""
+
+    async def handle(call: RequestContext) -> None:
+        """Check the key, then call the handler."""
+        if not call.key.is_owner:
+            raise Problem("forbidden", "Only the owner of this server can see and change this")
+        call.outlives_key = True  # it may be what takes the key away
+        await handler(call)
+
+    return handle
+
+
 class Router:
     """The router of one server. `await router(exchange)` serves one request.
 

@@ -136,10 +136,38 @@ class Runs:
         runs = {key: run for key, run in self._agent.active_runs() if key[1] == session_id}
         mine = (call.key.owner, session_id)
         if call.key.is_owner and runs and mine not in runs:
-            text = "It runs with another person's key. What ends it: DELETE /settings/runs/"
-            return {"stopped": False, "running": True, "detail": text + next(iter(runs.values()))}
+            text = f"It runs with another person's key, as {next(iter(runs.values()))}"
+            return {"stopped": False, "running": True, "detail": text}
         ended = await self._agent.stop_session(*mine)
         return {"stopped": bool(ended), "running": ended is False}
+
+    def active(self) -> list[dict[str, Any]]:
+        """Return {at, run, session, key_name} of the runs that go on, of all people.
+
+        `at` is when it began, in ms since 1970. The last is first.
+        """
+        sessions = {run: session_id for (_, session_id), run in self._agent.active_runs()}
+        runs: list[dict[str, Any]] = [
+            {
+                "at": round(each.began * 1000),
+                "run": each.run,
+                "session": sessions[each.run],
+                "key_name": each.key.name,
+            }
+            for each in self._accounts.requests
+            if each.run in sessions
+        ]
+        return sorted(runs, key=lambda each: each["at"], reverse=True)
+
+    async def end(self, wanted: str, code: str) -> bool | None:
+        """End a run of anybody, with its calls. Return whether it has ended; None: there is none.
+
+        `code`: see `BaseAgent.stop_session`.
+        """
+        for (owner, session_id), run in self._agent.active_runs():
+            if run == wanted:
+                return bool(await self._agent.stop_session(owner, session_id, code))
+        return None
 
     async def stream(
         self,

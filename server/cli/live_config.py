@@ -13,14 +13,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import later
 from ..api.router import Router
 from ..config import Config, ConfigError
 from ..json_types import Json
 from ..lib.runtime.event_loop import cancel_all, repeat
-from ..settings.config_file import ConfigFile
+from ..lib.runtime.file_stamps import stamp_of
 from ..telemetry import log
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ class Generation:
 class Source(NamedTuple):
     """Where the configuration comes from.
 
-    file     the owner's file
+    path     the owner's file
     read     (content) -> the configuration with that content, None for the file's; ConfigError
-    stamp    `file.stamp()`, from before the configuration was read at the start
+    stamp    of the file, from before the configuration was read at the start
     """
 
-    file: ConfigFile
+    path: Path
     read: Callable[[dict[str, Any] | None], Config]
     stamp: tuple[int, ...]
 
@@ -76,7 +76,7 @@ class LiveConfig:
     def __init__(
         self, source: Source, config: Config, make: Make, take: Callable[[Router], None]
     ) -> None:
-        self.file, self._read, self._stamp = source
+        self.path, self._read, self._stamp = source
         self.config, self._make, self._take = config, make, take
         self._generation: Generation | None = None
         self._replaced: list[Generation] = []
@@ -100,7 +100,7 @@ class LiveConfig:
     async def renew(self) -> None:
         """Use the file as it is now, if it was changed."""
         async with self._lock:
-            stamp = await asyncio.to_thread(self.file.stamp)
+            stamp = await asyncio.to_thread(stamp_of, self.path)
             if stamp != self._stamp:
                 self._stamp = stamp
                 await self._use()
@@ -152,7 +152,7 @@ class LiveConfig:
     def _refuse(self, error: BaseException) -> None:
         problems = ["it cannot be loaded; the log of the server says why"]
         if isinstance(error, ConfigError):
-            problems = [line.replace(f"{self.file.path}: ", "") for line in error.problems]
+            problems = [line.replace(f"{self.path}: ", "") for line in error.problems]
         else:
             _log.error("the changed configuration cannot be loaded", exc_info=error)
         self._state = {"state": "failed", "detail": problems, "later": []}
@@ -167,31 +167,22 @@ class LiveConfig:
         await generation.app.close()
         _log.info("an earlier configuration is needed no more")
 
-    # -- for /settings (api.settings.Live) --------------------------------------------------------
+    # -- for extensions (Live of extensions/parts.py) ---------------------------------------------
 
     def check(self, document: dict[str, Any]) -> Config:
         """Return the configuration that the file would make with this content."""
         return self._read(document)
 
     def facts(self) -> Json:
-        """Return {problems, sandbox, models, found, vendors, reload} of the App in force."""
+        """Return {problems, sandbox, models, found, found_lines, reload} of the App in force."""
         assert self._generation is not None  # a request has come through its router
         app = self._generation.app
         return {
             "problems": {part: lines for part, lines in app.problems().items() if lines},
             "sandbox": app.toolbox.sandbox(),
             "models": app.models.catalog(),
-            "found": [
-                {
-                    "name": name,
-                    "preset": entry.get("preset", ""),
-                    "api_url": entry.get("api_url", ""),
-                    "models": entry.get("models", []),
-                }
-                for name, entry in app.found.providers.items()
-            ],
-            "found_lines": list(app.found.lines),
-            "vendors": later("models.key_shapes").vendors_info(),
+            "found": app.models.found.providers,
+            "found_lines": app.models.found.lines,
             "reload": dict(self._state),
         }
 

@@ -240,7 +240,7 @@ TIERS = {
 
 def describe(app: App) -> list[str]:
     """Return lines about models, tools, hooks, problems, sandbox and home folder."""
-    lines = [f"  found    {line}" for line in app.found.lines]
+    lines = [f"  found    {line}" for line in app.models.found.lines]
     for model in app.models.catalog():
         mark = ", the default" if model.get("default") else ""
         if model["origin"] != "built in":
@@ -391,9 +391,12 @@ class ServerProcess:
                 proof = former.app.toolbox.proof
         known = former.app if former else None
         app = module.App(
-            *(config, door.env, self._process, proof), former=known, accounts=self._accounts
+            *(config, door.env, self._process, proof),
+            former=known,
+            accounts=self._accounts,
+            live=live,
         )
-        return Generation(app, module.routes(app, keys, live))
+        return Generation(app, module.routes(app, keys))
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
         """Return the events that the first and the second signal to stop set.

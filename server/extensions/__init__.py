@@ -10,11 +10,11 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache, reduce
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from .declaration import Command, EntryRules, Extension, ProcessPart
+from .declaration import Command, Extension, ProcessPart
 
 ALL = "*"  # in `server.extensions`: every one that is there
 NOT_NAMED = 2  # exit code of a command of an extension that `server.extensions` leaves out
@@ -75,24 +75,6 @@ def all_of(what: str) -> dict[str, Any]:
     """Return what those which are there declare in their map `what`."""
     maps = [getattr(each, what) for each in present().values()]
     return {key: about for each in maps for key, about in each.items()}
-
-
-def entry_rules() -> dict[str, EntryRules]:
-    """Return the rules of maps of entries, by the part of the half `server` that such a map is."""
-    return {
-        key.removeprefix("server."): load(name, about.entries)
-        for name, each in present().items()
-        for key, about in each.config_keys.items()
-        if about.entries
-    }
-
-
-def allow_declared(allowed: dict[str, Any]) -> None:
-    """Add the keys that they let an owner's key change over the network (api/host_access.py)."""
-    for key, about in all_of("config_keys").items():
-        if about.network:
-            _, *way, name = key.split(".")
-            reduce(lambda below, each: below.setdefault(each, {}), way, allowed)[name] = True
 
 
 def commands() -> dict[str, tuple[str, Command]]:

@@ -57,7 +57,7 @@ OPENS = "x-opens"  # keyword of a kind's schema: what of the machine its texts m
 def opening(what: str, kind: Kind = TEXT) -> Kind:
     """Return the kind, marked: its texts are a "path", a "command" or an "address".
 
-    Over the network these are changed only where api/host_access.py allows it. A test wants the
+    Over the network these are changed only where the settings allow it. A test wants the
     mark of every key whose name sounds like one.
     """
     return replace(kind, schema=kind.schema | {OPENS: what})
@@ -72,7 +72,7 @@ def allow(names: Iterable[str], public: Iterable[str] = (), **below: Any) -> dic
 
 
 class EntryRules(NamedTuple):
-    """What the network may change in the entries of a map (api/host_access.py).
+    """What the network may change in the entries of a map.
 
     normalize   (entry) -> the entry in the form in which entries are compared; raises ToolError
     network     see `allow`

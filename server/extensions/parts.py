@@ -6,15 +6,16 @@ Its `Parts` are made with the agent, once for each configuration (a changed one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 from ..agent.run_parts import RunPart
 from ..api.person_runs import PersonRuns
 from ..api.router import Route
 from ..api.sessions import Runs
 from ..config import Config
-from ..json_types import Session
+from ..json_types import Json, Session
 from ..lib.http.client import Client
 from ..lib.sandbox.policy import Mount
 from ..lib.sandbox.process import Job
@@ -28,11 +29,41 @@ from . import ProcessParts, load_each, select
 from .declaration import ProcessPart
 
 
+class Live(Protocol):
+    """The configuration of a process that serves, and how a changed file comes into use.
+
+    path  the owner's file
+    """
+
+    path: Path
+
+    @property
+    def config(self) -> Config:
+        """Return the configuration in force."""
+        ...
+
+    def check(self, document: dict[str, Any]) -> Config:
+        """Return the configuration that the file would make with this content."""
+        ...
+
+    def facts(self) -> Json:
+        """Return what is in force: {problems, sandbox, models, found, found_lines, reload}.
+
+        found  name -> entry, which may have a key
+        """
+        ...
+
+    def renew(self) -> Awaitable[object]:
+        """Use the file as it is now. What is awaited ends when it is used, or was refused."""
+        ...
+
+
 class Host(NamedTuple):
     """What of the kernel an extension may use.
 
     clock     the time in Unix milliseconds
     process   its own, see `Extension.process`
+    live      None in a program that embeds yaa: there the configuration stays
     """
 
     config: Config
@@ -46,6 +77,7 @@ class Host(NamedTuple):
     locks: Locks
     clock: Callable[[], int]
     process: ProcessPart | None = None
+    live: Live | None = None
 
 
 OK, OFF, NOTE, MISSING = "ok", "off", "note", "missing"
@@ -76,7 +108,7 @@ class Parts:
         return {}
 
     def session_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
-        """Return routes whose requests are sessions in another form: `runs` begins their runs."""
+        """Return routes that begin runs, as sessions in another form do, or end those of others."""
         return {}
 
     def request_headers(self) -> Iterable[str]:
@@ -93,10 +125,6 @@ class Parts:
     def mounts(self, job: Job) -> Iterable[Mount]:
         """Return what a call of a session finds beside its folders. Raises OSError."""
         return ()
-
-    def settings_routes(self) -> Mapping[tuple[str, str], Route]:
-        """Return routes that are there only where the configuration can be changed over HTTP."""
-        return {}
 
     def tool_sources(self) -> Iterable[ToolSource]:
         """Return what offers tools that come and go. They are loaded when the agent opens."""

@@ -109,6 +109,7 @@ class Models:
         self._entries: dict[str, dict[str, Any]] = {
             name: _with_key(entry, env) for name, entry in configured.items()
         }
+        self.found = DiscoveredProviders()
         self._found: set[str] = set()
         self._discovers: bool = server.get("discover", True)
         self._adapters: dict[str, Adapter] = {}
@@ -123,6 +124,7 @@ class Models:
 
     def add(self, found: DiscoveredProviders) -> None:
         """Add discovered providers, behind the configured ones, without those of other APIs."""
+        self.found = found
         for name, entry in found.providers.items():
             if name in self._entries:
                 continue

@@ -25,6 +25,12 @@ from server.session.kept_sessions import KeptSession
 
 from ..tooling import patience
 
+TYPE = {"Content-Type": "application/json"}
+KEYS: list[Any] = [
+    {"name": "ann", "key": "a" * 20, "owner": True},
+    {"name": "bob", "key": "b" * 20},
+]
+
 
 def request(
     method: str, target: str, headers: Mapping[str, str] | None = None, query: str = ""
@@ -229,3 +235,7 @@ def run_async(main: Coroutine[Any, Any, None]) -> None:
             await main
 
     asyncio.run(bounded())
+
+
+async def nothing(call: Any) -> None:
+    raise AssertionError("no file is asked for")

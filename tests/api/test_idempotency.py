@@ -13,7 +13,7 @@ from server.api.router import RequestContext, Route, Router
 from server.errors import Problem
 
 from . import fakes
-from .test_settings import nothing
+from .fakes import nothing
 
 KEYS = [{"name": name, "key": name * 20} for name in ("a", "b")]
 

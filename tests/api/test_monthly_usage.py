@@ -13,7 +13,7 @@ from server.app import App, routes
 from server.config import load
 
 from . import fakes
-from .test_settings import KEYS, TYPE
+from .fakes import KEYS, TYPE
 
 FLAGS = {"server.discover": False, "server.sandbox.require": "none"}
 CONTENT = "what I asked in confidence"

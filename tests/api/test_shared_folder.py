@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 from ..bench.peers import config, start
 from ..chaos.processes import below, named, until
+from ..extensions import needs
 from ..fakes import DEFAULTS, answer, user
 from ..tooling import patience
 from ..tooling.api import Api
@@ -175,6 +176,7 @@ class SharedFolder(unittest.TestCase):
         self.assertEqual(bob[0]["status"], "completed")
         self.assertEqual((self.file("b"), self.file("c")), ("begun\n", "on\n"))
 
+    @needs("settings")
     @unittest.skipUnless(Path("/proc/self").exists(), "looks for a process by its command")
     def test_a_key_that_is_gone_in_the_middle(self) -> None:
         """Its call ends, its other key goes on, and the folder is free for both people."""

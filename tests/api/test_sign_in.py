@@ -18,7 +18,7 @@ from server.errors import Problem
 
 from ..tooling import patience
 from . import fakes
-from .test_settings import TYPE, nothing
+from .fakes import TYPE, nothing
 
 KEY = "Schlüssel-of-the-owner-0123456789"
 

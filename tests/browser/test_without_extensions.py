@@ -19,12 +19,15 @@ GROUP = re.compile(r"<template data-group=(?:(?!</template>).)*</template>\n", r
 
 def copy_without_extensions(target: Path) -> None:
     """Copy the server and the page, without what may be deleted: folders and the page's groups."""
-    extensions = {path.name for path in (ROOT / "server" / "extensions").iterdir() if path.is_dir()}
+    extensions = ROOT / "server" / "extensions"
+    gone = {extensions: [path.name for path in extensions.iterdir() if path.is_dir()]}
+    gone[ROOT / "client" / "js"] = ["ext"]
     for folder in ("server", "client"):
-        leaves_out = shutil.ignore_patterns(
-            "__pycache__", *(extensions if folder == "server" else ("ext",))
+        shutil.copytree(
+            ROOT / folder,
+            target / folder,
+            ignore=lambda place, _: ["__pycache__", *gone.get(Path(place), ())],
         )
-        shutil.copytree(ROOT / folder, target / folder, ignore=leaves_out)
     shutil.copy(ROOT / "config.default.json", target)
     page = target / "client" / "index.html"
     page.write_text(
@@ -41,6 +44,16 @@ class WithoutExtensions(walks.OneEngine):
             home = write_model(Path(folder) / "home")
             with Yaa(settings, command=command, cwd=Path(folder), home=home) as yaa:
                 self.walk("without-extensions", browser, {"url": yaa.link})
+
+
+class WithoutSettings(walks.OneEngine):
+    """The whole page, of a server whose extensions do not act."""
+
+    def check(self, browser: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder) / "home"
+            with Yaa({"server": {"discover": False, "extensions": []}}, home=home) as yaa:
+                self.walk("without-settings", browser, {"url": yaa.link})
 
 
 if __name__ == "__main__":

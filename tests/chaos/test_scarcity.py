@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ..extensions import needs
 from ..tooling import turns
 from ..tooling.api import Api
 from ..tooling.child import Yaa
@@ -30,6 +31,7 @@ HALF = b"POST /session HTTP/1.1\r\nHost: localhost\r\n"
 BODY = b"Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
 
 
+@needs("settings")  # they say when nothing runs any more
 @unittest.skipUnless(Path("/proc/self/fd").exists(), "counts what Linux counts")
 class Scarcity(unittest.TestCase):
     def test_every_resource(self) -> None:

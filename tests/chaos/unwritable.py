@@ -27,8 +27,6 @@ from typing import Any, NamedTuple
 from server.api.auth import Keys
 from server.api.objects import Objects
 from server.api.router import Router
-from server.api.settings import Settings
-from server.api.settings_keys import SettingsKeys
 from server.api.sign_in import SignInLinks
 from server.api.sign_in_codes import SignInCodes
 from server.api.workspaces import WorkspaceFiles
@@ -36,7 +34,7 @@ from server.session.limits import LimitCeilings
 from server.workspace.operations import Operations, Places
 
 from ..api import fakes
-from ..api.test_settings import KEYS, Served, nothing
+from ..api.fakes import KEYS, nothing
 from ..extensions import rows_for
 from .faulty_disk import ANY, FOREVER, GROWING, Refusal, contents, refusing
 
@@ -56,17 +54,14 @@ class World:
     def __init__(self, home: Path) -> None:
         self.home = home
         (home / "config.json").write_text(json.dumps({"server": {"keep_days": 5}}))
-        self.live = Served(home, {})
         self.opened: dict[str, Operations] = {}
         for name in ("own", "layer", "folder", "state-own", "state-layer", "objects", "agents"):
             (home / name).mkdir()
-        settings, workspaces, ceilings = Settings(self.live), self, LimitCeilings(LIMITS, {})
+        workspaces, ceilings = self, LimitCeilings(LIMITS, {})
         keys = Keys(KEYS)
         table = {
             **WorkspaceFiles(workspaces, ceilings).routes(),
             **Objects(workspaces, ceilings).routes(),
-            **settings.routes(),
-            **SettingsKeys(settings).routes(),
             **SignInLinks(home, keys).routes(),
         }
         for added in rows_for("unwritable_routes"):
@@ -200,10 +195,6 @@ async def half(world: World) -> None:
     )
 
 
-async def keyed(world: World) -> None:
-    await world.ask("POST", "/settings/keys", {"name": "zoe"})
-
-
 async def code(world: World) -> None:
     made = SignInCodes(world.home).make(KEY)
     (world.home / "code").write_text(made)
@@ -211,7 +202,6 @@ async def code(world: World) -> None:
 
 W, OVER = "/workspaces/s", "?folder=f"
 ID = hashlib.sha256(BODY).hexdigest()
-CHANGE = {"changes": [{"path": ["server", "keep_days"], "value": 9}]}
 STORIES = (
     Story("upload", "PUT", f"{W}/file?path=a", TEXT),
     Story("upload into new folders", "PUT", f"{W}/file?path=n/e/w", TEXT, files),
@@ -232,9 +222,6 @@ STORIES = (
     Story("fill", "GET", f"{W}/files{OVER}", None, folder, is_same=True),
     Story("take over", "POST", f"{W}/record{OVER}", None, moved_folder),
     Story("object", "PUT", f"/objects/{ID}", BODY, None, is_same=True),
-    Story("settings", "PATCH", "/settings", CHANGE),
-    Story("key", "POST", "/settings/keys", {"name": "bob"}),
-    Story("key away", "DELETE", "/settings/keys/zoe", None, keyed),
     Story("link", "POST", "/sign-in/link"),
     Story("sign in", "POST", "/sign-in", {"code": "CODE"}, code),
     *(Story(*row) for rows in rows_for("UNWRITABLE") for row in rows),
@@ -255,7 +242,8 @@ async def play(story: Story, refusal: Refusal | None, home: Path) -> tuple[Any, 
                     text = text.replace(name.upper(), (home / name).read_text())
             body = json.loads(text)
             if "changes" in body:
-                body["revision"] = world.live.file.read().revision
+                data = (home / "config.json").read_bytes()
+                body["revision"] = hashlib.sha256(data).hexdigest()
         before = world.seen()
         headers = {"Content_Range": "bytes 3-5/6"} if "upload=u" in story.path else {}
         if refusal is None:

@@ -19,6 +19,7 @@ from server.cli.live_config import config_in_force
 from server.config import Config, load
 
 from ..chaos.test_kill import Provider
+from ..extensions import needs
 from ..fakes import NOWHERE, user
 from ..tooling import forks, patience
 from ..tooling.child import Yaa
@@ -77,6 +78,7 @@ def serves(entry: Any, **more: Any) -> Any:
     return {"server": {"discover": False, "providers": providers, "sandbox": sandbox, **more}}
 
 
+@needs("settings")
 class Live(unittest.TestCase):
     def serve(self, config: Any, *arguments: str) -> Yaa:
         self.yaa = self.enterContext(Yaa(config, arguments=arguments))

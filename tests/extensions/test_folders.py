@@ -34,7 +34,7 @@ MODULES = (
     *("tests.test_layers", "tests.test_docs", "tests.test_errors", "tests.test_config"),
     *("tests.settings.test_every_key", "tests.settings.test_json_errors"),
     *("tests.tools.test_unasked", "tests.test_json_types"),
-    *("tests.api.test_host_access", "tests.session.test_config_schema", "tests.cli.test_help"),
+    *("tests.session.test_config_schema", "tests.cli.test_help"),
 )
 OF_THE_PAGE = re.compile(r"\bext\b|index\.html|textFiles")  # what a test of the client reads of it
 OTHERS = 5  # parts of the client's tests that read nothing of it: a turn plays one

@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from server import config
-from server.api.auth import Keys
-from server.api.router import Router
-from server.api.settings import HIDDEN, Settings
 from server.app import App
-from server.config import Config, ConfigError
+from server.config import Config, ConfigError, load
 from server.lib.json_schema.field_types import ANY, Kind, object_of
 from server.session.accept import opening_events
 from server.session.config_schema import CONFIG
@@ -27,8 +24,6 @@ from server.session.schema import check
 from server.settings import schema
 from server.settings.secret_values import hide
 
-from ..api.fakes import Call
-from ..api.test_settings import Served, nothing
 from ..extensions import rows_for
 from ..fakes import Ids, user
 
@@ -164,10 +159,10 @@ class EveryKey(unittest.IsolatedAsyncioTestCase):
         for each in LEAVES:
             given = both(given, document(each[0], another(*each)))
         (self.home / "config.json").write_text(json.dumps(given))
-        live = Served(self.home, {})
-        app = App(live.config, {})
-        shown = await self.shown(live)
-        session = self.opened(live.config)
+        read = load(self.home, None, {}, {})
+        app = App(read, {})
+        shown = [await show(self.home) for show in rows_for("settings_shown")]
+        session = self.opened(read)
         for at, name, _, default in LEAVES:
             value = value_at(given, at)
             with self.subTest(name):
@@ -177,14 +172,9 @@ class EveryKey(unittest.IsolatedAsyncioTestCase):
                     self.assertEqual(value_at(session, at[1:]), value)
                     continue
                 self.assertEqual(value_at(app.config.server, at[1:]), value)
-                if at[1] not in HIDDEN:
-                    self.assertEqual(value_at(shown, at[1:]), value_at(hide(given), at))
-
-    async def shown(self, live: Served) -> Any:
-        keys = Keys([{"key": "k" * 20, "owner": True}])
-        call = Call("GET", "/settings", {"Authorization": f"Bearer {'k' * 20}"})
-        await Router(Settings(live).routes(), nothing, keys)(call.exchange)
-        return call.json["effective"]
+                for effective, hidden in shown:
+                    if at[1] not in hidden:
+                        self.assertEqual(value_at(effective, at[1:]), value_at(hide(given), at))
 
     def opened(self, defaults: Config) -> Any:
         session: Any = {"messages": [user("go")]}
@@ -202,7 +192,7 @@ class EveryKey(unittest.IsolatedAsyncioTestCase):
         self.assertGreater(len(wrong), 240)
         while wrong:
             with self.assertRaises(ConfigError, msg=str(list(wrong))) as caught:
-                config.load(self.home, None, {}, {}, given=reduce(both, wrong.values(), BASE))
+                load(self.home, None, {}, {}, given=reduce(both, wrong.values(), BASE))
             said = "\n".join(caught.exception.problems)
             left = {name: doc for name, doc in wrong.items() if f": {name}" not in said}
             self.assertNotEqual(left, wrong, said)

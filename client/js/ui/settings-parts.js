@@ -14,7 +14,7 @@ yaa.define('ui/settings-parts', [], () => {
   }
 
   /** Is there something that shows this part, to this person? @param {string} part @param {any} info of the server */
-  const offers = (part, info) => (!SHOWN_BY[part] || yaa.parts(SHOWN_BY[part]).length > 0) && (info?.owner === true || !OWNERS.includes(part)) &&
+  const offers = (part, info) => (!SHOWN_BY[part] || yaa.parts(SHOWN_BY[part]).length > 0) && ((info?.owner === true && info.settings) || !OWNERS.includes(part)) &&
     (!EXTENSIONS.includes(part) || (info?.extensions?.includes(part) ?? true)) // an older server does not say
 
   return { TABS, OWNERS, SHOWN_BY, offers }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from ...api import idempotency
 from ...api.auth import owners
 from ...api.router import Route
 from ...config import Config
@@ -40,6 +41,9 @@ class AgentParts(Parts):
         folder = owner_folder(config.server, config.home)
         return [AgentSaveTool.of(agent_save, agents=AgentFolders(folder, _owners(config)))]
 
-    def settings_routes(self) -> Mapping[tuple[str, str], Route]:
-        """Return the routes of the owner's files."""
-        return SettingsAgents(owner_folder(self.host.config.server, self.host.config.home)).routes()
+    def routes(self) -> Mapping[tuple[str, str], Route]:
+        """Return the routes of the owner's files; none in a program that embeds yaa."""
+        if self.host.live is None:
+            return {}
+        folder = owner_folder(self.host.config.server, self.host.config.home)
+        return idempotency.of_process.wrap(SettingsAgents(folder).routes())

@@ -9,8 +9,7 @@ import asyncio
 from pathlib import Path
 
 from ...api.body import BodyLimits, read_fields
-from ...api.router import RequestContext, Route
-from ...api.settings import owners_only
+from ...api.router import RequestContext, Route, owners_only
 from ...lib.json_schema.objects import object_schema
 from ...session.agent_definition import MAX_FILE
 from .agent_files import agent_files, delete_agent, write_agent

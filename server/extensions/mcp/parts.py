@@ -11,7 +11,6 @@ from .library import McpLibrary
 from .offer_routes import McpOffers
 from .servers import McpServers
 from .sign_in_routes import SignIns
-from .trial_routes import Trials
 
 
 class McpParts(Parts):
@@ -34,7 +33,3 @@ class McpParts(Parts):
         """Return the routes of resources, prompts and sign-ins."""
         sign_ins = idempotency.of_process.wrap(SignIns(self.accounts).routes())
         return {**McpOffers(self.library, self.host.ceilings).routes(), **sign_ins}
-
-    def settings_routes(self) -> Mapping[tuple[str, str], Route]:
-        """Return the route that tries an entry before it is used."""
-        return Trials(self.host).routes()

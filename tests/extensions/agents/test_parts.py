@@ -22,7 +22,8 @@ class Connected(unittest.IsolatedAsyncioTestCase):
         return load(self.home, None, {}, {}, given={"server": {"discover": False, **server}})
 
     async def app(self, **server: Any) -> App:
-        app = App(self.load(**server), {})
+        live: Any = object()  # of which the parts need nothing
+        app = App(self.load(**server), {}, live=live)
         self.addAsyncCleanup(app.close)
         return app
 
@@ -37,7 +38,7 @@ class Connected(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(sorted(app.agents.usable()), agents)
                 self.assertEqual("agent_save" in app.toolbox.nameable(), saves)
                 self.assertEqual(app.agents.resolve({})["name"], "default")
-                routes = [key for part in app.parts.values() for key in part.settings_routes()]
+                routes = [key for part in app.parts.values() for key in part.routes()]
                 self.assertEqual(("GET", "/settings/agents") in routes, saves)
                 told = ""
                 try:

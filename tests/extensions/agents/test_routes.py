@@ -16,7 +16,7 @@ from server.extensions.agents.routes import SettingsAgents
 from server.session.agent_definition import MAX_FILE
 
 from ...api import fakes
-from ...api.test_settings import KEYS, TYPE, nothing
+from ...api.fakes import KEYS, TYPE, nothing
 
 AGENT: Any = {"description": "talks like a pirate", "systemPrompt": "Arr.\n", "mode": "react"}
 

@@ -17,7 +17,7 @@ from . import fuzz
 OPEN = {("GET", "/mcp/callback")}
 LOOKS = {"/mcp/resource", "/mcp/prompt", "/mcp/complete"}  # they change nothing
 # Nothing in their bodies is looked through.
-SMALL = {*LOOKS, "/mcp/sign-in", "/mcp/sign-out", "/settings/try/mcp"}
+SMALL = {*LOOKS, "/mcp/sign-in", "/mcp/sign-out"}
 COMMANDS = [("mcp", "list")]  # that end by themselves
 EMPTY_DEFAULTS = {"server.mcpServers": {"a": {"command": "x"}}}  # what such a key takes
 FUZZ = {"mcp": (fuzz.trial, 30)}  # target -> (a trial, how many are made)

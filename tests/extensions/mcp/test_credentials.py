@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import tempfile
 import unittest
 from collections.abc import Awaitable
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 from server.errors import Problem
 from server.extensions.mcp.library import McpLibrary
 from server.extensions.mcp.servers import McpServers, McpTool
-from server.extensions.mcp.trial import try_server
 from server.lib.http.client import Client
 
 SCRIPT = str(Path(__file__).parents[2] / "tools" / "mcp_parrot.py")
@@ -97,12 +95,6 @@ class Parrot(unittest.IsolatedAsyncioTestCase):
                 self.assert_clean(shown)
         self.assertTrue(heard)
         self.assert_clean(heard)
-
-    async def test_a_trial(self) -> None:
-        with tempfile.TemporaryDirectory() as home:
-            found = await try_server("s", self.entry, self.client, Path(home))
-        self.assertTrue(found["ok"])
-        self.assert_clean(found)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from unittest import IsolatedAsyncioTestCase
 
-from server.api.host_access import find_openings
 from server.extensions.web_search.choice import SearchChoice, find_search
 from server.extensions.web_search.providers import PROVIDERS
 from server.lib.http.client import Client
@@ -163,10 +162,3 @@ class Choice(IsolatedAsyncioTestCase):
             (line,) = problems({"server": {"search": {"url": url}}}, kind_of(DEFAULTS))
             self.assertIn("server.search.url", line)
             self.assertNotIn("canary-1", line)
-
-    def test_over_the_network_its_address_stays(self) -> None:
-        """All else of it can be changed by an owner's key, and what comes later cannot."""
-        for key in (*DEFAULTS["server"]["search"], "a_later_key"):
-            found = [each.name for each in find_openings({}, {"search": {key: "http://10.0.0.1"}})]
-            stays = key in ("url", "a_later_key")
-            self.assertEqual(found, [f"server.search.{key}"] if stays else [], key)

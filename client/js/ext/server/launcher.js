@@ -13,7 +13,7 @@ yaa.define('ext/server/launcher', ['ui/dom', 'ui/i18n', 'i18n/commands'], ({ h }
     function wanted() {
       const info = app.server.info()
       if (app.standalone || !info?.models || info.models.some((/** @type {any} */ one) => !one.demo)) return ''
-      return `${language()} ${info.owner === true ? app.server.api().base : info.owner === false ? 'other' : 'older'}`
+      return `${language()} ${info.owner === false ? 'other' : info.owner && info.settings ? app.server.api().base : 'none'}`
     }
 
     /** @param {import('../../ui/types').State} state */
@@ -23,7 +23,7 @@ yaa.define('ext/server/launcher', ['ui/dom', 'ui/i18n', 'i18n/commands'], ({ h }
       if (now === shown && empty === place) return
       card?.remove()
       ;[card, shown, place] = [null, now, empty]
-      if (!now || !empty || now.endsWith(' older')) return
+      if (!now || !empty || now.endsWith(' none')) return
       const made = card = now.endsWith(' other') ? h('p.hint', null, t('connect.ask')) : h('section.connect-card', { 'aria-label': t('connect.title') }, h('h3', null, t('connect.title')))
       Promise.resolve(made.localName === 'section' && fillCard(made, app)).then(() => card === made && empty.append(made)) // below what can be pressed already
     }

@@ -9,7 +9,7 @@ yaa.define('ext/server/mcp', ['ui/dom', 'ext/server/texts', 'ui/form', 'ui/mcp-s
   const serversOf = (settings) => settings.effective?.mcpServers ?? settings.file?.server?.mcpServers ?? {}
 
   /** A trial of one entry. @param {any} store @param {() => {name: string, entry: any} | null} what */
-  const trialOf = (store, what) => trials.trialOf({
+  const trialOf = (store, what) => offered(store, trials.trialOf({
     what, label: t('host.mcp.try'), going: t('host.mcp.starting'),
     async ask({ name, entry }, signal) {
       const found = await store.routes.tryMcp(name, entry, signal)
@@ -17,7 +17,13 @@ yaa.define('ext/server/mcp', ['ui/dom', 'ext/server/texts', 'ui/form', 'ui/mcp-s
       return found
     },
     show: (found) => (found.sign_in && !found.ok ? h('p.hint', null, t('host.mcp.needsSignIn')) : toolsOf(found.tools ?? [])),
-  })
+  }))
+
+  /** A trial, with its button only where the server tries entries. @template {{press: any}} T @param {any} store @param {T} trial @returns {T} */
+  function offered(store, trial) {
+    trial.press.hidden = !store.app.server.info()?.mcp_trial
+    return trial
+  }
 
   /** @param {{name: string, description?: string}[]} tools */
   const toolsOf = (tools) => h('details.connect-more', { open: tools.length < 9 }, h('summary', null, t('host.mcp.tools', { n: tools.length })),

@@ -1,0 +1,1 @@
+"""The owner's settings over HTTP (docs/reference/extension-settings.md)."""

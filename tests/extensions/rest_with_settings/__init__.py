@@ -1,0 +1,1 @@
+"""HTTP APIs in the settings."""

@@ -1,0 +1,1 @@
+"""Transcription in the settings."""
