@@ -46,7 +46,7 @@ from .models.adapter import BaseAPI, adapters
 from .models.model_list import ask_vendors
 from .models.registry import Models
 from .models.vendors import discover
-from .session.config_schema import config_schema
+from .session.config_schema import config_schema, with_choices
 from .session.limits import LimitCeilings
 from .session.modes import catalog
 from .session.schema import check
@@ -354,7 +354,8 @@ def _check_defaults(session: Session) -> None:
 def routes(app: App, keys: Keys) -> Router:
     """Return the router with every address of the server."""
     server, session = app.config.server, app.config.session
-    info = InfoHandler(VERSION, session, config_schema(), app.facts)
+    form = with_choices(config_schema(), app.models.choices)
+    info = InfoHandler(VERSION, session, form, app.facts)
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings, app.accounts)
     sessions = Sessions(runs, streams=streams)

@@ -162,6 +162,11 @@ class Models:
         if preferred:
             self._preferred = next(iter(adapters), self._preferred)
 
+    @property
+    def choices(self) -> dict[str, Collection[str]]:
+        """Return the values that are there, by name of a key of a session's settings."""
+        return {"api": self._apis, "tool_mode": self._modes}
+
     def names(self) -> list[str]:
         """Return the names of all providers that a session can name."""
         return [*self._entries, *self._adapters, *self.fallbacks]

@@ -415,6 +415,17 @@ def config_schema() -> Json:
     return {"$schema": DRAFT_2020, **whole, "x-order": list(order)}
 
 
+def with_choices(schema: Json, choices: Mapping[str, Collection[str]]) -> Json:
+    """Return the schema for the forms of a server that has only these choices, by name of a key."""
+    if "properties" not in schema:
+        return schema
+    inner = {name: with_choices(each, choices) for name, each in schema["properties"].items()}
+    for name in choices.keys() & inner.keys():
+        there = ("", None, "auto", *choices[name])
+        inner[name] = inner[name] | {"enum": [e for e in inner[name]["enum"] if e in there]}
+    return {**schema, "properties": inner}
+
+
 def _leaves(schema: Json, at: tuple[str, ...]) -> list[str]:
     """Return pointers to the keys that are edited as one value, in order."""
     found = []

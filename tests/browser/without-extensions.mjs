@@ -44,6 +44,12 @@ await main(async (walk, job) => {
     await walk.clean("the page");
   });
 
+  await walk.step("the settings of a session offer the choices that are there", async () => {
+    const sections = await page.evaluate(() => yaa.use("ui/commands").context().app.server.info().config_schema.properties);
+    const said = JSON.stringify([sections.yaa.properties.tool_mode.enum, sections.llm_api.properties.provider.properties.api.enum]);
+    if (said !== '[["auto","native"],["","chat","",null]]') throw new Error(said);
+  });
+
   await walk.step("a call that changes a file is shown as its arguments say it, and allowed", async () => {
     await put(page, asking("writes", "write_file", { path: "values.py", content: "value = 1\n" }));
     await walk.sees(".ask .diff", "value = 1");

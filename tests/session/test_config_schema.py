@@ -9,7 +9,7 @@ from typing import Any
 
 from server.lib.json_schema.validate import check_schema, validate
 from server.session import prompts
-from server.session.config_schema import CONFIG, config_schema
+from server.session.config_schema import CONFIG, config_schema, with_choices
 from server.session.schema import check
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +30,18 @@ class Schema(unittest.TestCase):
     def test_it_is_a_schema_and_the_defaults_fit(self) -> None:
         self.assertEqual(check_schema(self.schema), [])
         self.assertEqual(validate(DEFAULTS, self.schema), [])
+
+    def test_a_form_offers_only_the_choices_that_are_there(self) -> None:
+        given = json.dumps(self.schema)
+        for there in ((), ("text",), ("native", "json_schema", "text")):
+            made = with_choices(self.schema, {"tool_mode": there})["properties"]
+            provider = made["llm_api"]["properties"]["provider"]["properties"]
+            for place in (made["yaa"]["properties"], provider):
+                with self.subTest(there):
+                    self.assertEqual(place["tool_mode"]["enum"], ["auto", *there])
+                    self.assertEqual(place["tool_mode"]["title"], "How tools are called")
+            self.assertIn("messages", provider["api"]["enum"])
+        self.assertEqual(json.dumps(self.schema), given)
 
     def test_it_has_the_keys_with_a_default(self) -> None:
         self.assertEqual(set(self.sections), set(DEFAULTS) | {"agent"})

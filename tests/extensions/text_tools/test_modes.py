@@ -227,6 +227,11 @@ class WhereItIsNotNamed(unittest.TestCase):
     def models(self, *names: str, **server: Any) -> Models:
         return Models({**server, "extensions": names}, Client(), {})
 
+    def test_it_is_no_choice(self) -> None:
+        self.assertEqual([*self.models().choices["tool_mode"]], ["native"])
+        every = ["native", "json_schema", "text"]
+        self.assertEqual([*self.models("text_tools").choices["tool_mode"]], every)
+
     def test_a_provider_of_the_server(self) -> None:
         own = {"preset": "openai", "api_key": KEY}
         for entry in (
