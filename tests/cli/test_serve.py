@@ -209,6 +209,18 @@ class BeforeTheAgent(Case):
         ):
             self.assertNotIn(f"server.{name}", loaded)
 
+    def test_an_agent_is_made_without_what_is_slow_to_import_and_rarely_used(self) -> None:
+        program = (
+            "import sys, server.app; from server.extensions import load_each;"
+            " load_each('parts'); print(*sys.modules)"
+        )
+        command = [sys.executable, "-c", program]
+        said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        loaded = set(said.split())
+        self.assertIn("server.extensions.parts", loaded)
+        slow = {"email.message", "smtplib", "unittest", "uuid", "webbrowser", "xml", "zoneinfo"}
+        self.assertEqual(slow & loaded, set())
+
 
 class OpenFiles(unittest.TestCase):
     def test_the_soft_limit_is_raised_as_far_as_it_may(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...api.router import Route
 from ...errors import Problem
@@ -13,6 +13,7 @@ from ...lib.http.client import Client
 from ...lib.json_schema import field_types
 from ...lib.runtime.offload import LARGE, offload
 from ...telemetry import log
+from .. import load
 from ..parts import Host
 from .answers import find_question
 from .folder import FOLDER, KeptFolder
@@ -21,8 +22,11 @@ from .link_routes import LinkRoutes
 from .links import Links, LinkTarget, question_of
 from .marks import Marks
 from .notices import Occurrence, occurrence_of, render
-from .senders import Mail, Notifier, Ntfy, Sender, Webhook
-from .session_keys import keeper_keys, with_keeper_keys
+from .senders import Notifier, Ntfy, Sender, Webhook
+from .session_keys import NAME, keeper_keys, with_keeper_keys
+
+if TYPE_CHECKING:
+    from .mail import Mail
 
 MOST = 5  # notices of one run; more questions than that are in the page
 UNSENT = "unsent"  # in `ext.keeper`: which of the last notices did not arrive, and why
@@ -173,7 +177,8 @@ def _read_way(way: Mapping[str, Any], client: Client) -> Sender:
     if way["kind"] == "webhook":
         return Webhook(client, way["url"], way.get("secret", ""), way.get("template"))
     address = way.get("address", "")
-    return Mail(way["url"], way.get("from", address), address, way.get("password", ""))
+    mail: type[Mail] = load(NAME, "mail:Mail")  # smtplib is slow to import
+    return mail(way["url"], way.get("from", address), address, way.get("password", ""))
 
 
 WAY = field_types.object_of(

@@ -9,9 +9,8 @@ import calendar
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, tzinfo
 from itertools import islice
-from zoneinfo import ZoneInfo
 
 from .schedule import YEARS, Times
 
@@ -109,7 +108,7 @@ class _Rule:
         return any((ordinal, day.weekday()) in self.weekdays for ordinal in ordinals)
 
 
-def parse_rrule(text: str, zone: ZoneInfo, start: datetime) -> tuple[Times, datetime | None]:
+def parse_rrule(text: str, zone: tzinfo, start: datetime) -> tuple[Times, datetime | None]:
     """Return the local times of a rule, and the last that may be due. Raises ValueError.
 
     text   the rule, with or without `RRULE:`, and perhaps a line `DTSTART:` before it
@@ -197,7 +196,7 @@ def _weekday(word: str) -> tuple[int, int]:
     return int(match[1] or 0), WEEKDAYS.index(match[2])
 
 
-def _local_time(text: str, zone: ZoneInfo, name: str) -> datetime:
+def _local_time(text: str, zone: tzinfo, name: str) -> datetime:
     """Return the local time of `20261130`, `20261130T070000`, or that with `Z` for UTC."""
     try:
         match = re.fullmatch(r"((?:19[7-9]|2[0-9]{2})[0-9]{5})(?:T([0-9]{6})(Z)?)?", text)

@@ -7,24 +7,26 @@ elapsed time instead: twice, and not at all.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 YEARS = 50  # how far ahead a moment is searched
 SHIFT = timedelta(hours=3)  # clocks are changed by less
 Times = Callable[[datetime], Iterator[datetime]]  # local times from the day of a local time on
 
 
-def find_zone(name: str) -> ZoneInfo:
+def find_zone(name: str) -> tzinfo:
     """Return the time zone of this name. Raises ValueError."""
+    zones = importlib.import_module("zoneinfo")  # slow to import, and needed where one is set
     try:
-        return ZoneInfo(name)
+        found: tzinfo = zones.ZoneInfo(name)
     except (OSError, ValueError, LookupError):
         text = f"the time zone {name!r} is not known here; write one as Europe/Berlin or UTC"
         raise ValueError(text) from None
+    return found
 
 
 def read_time(value: Any) -> datetime | None:
@@ -46,7 +48,7 @@ class Schedule:
     last        the last local time that may be due; None: there is none
     """
 
-    zone: ZoneInfo
+    zone: tzinfo
     times: Times
     by_elapsed: bool = False
     last: datetime | None = None

@@ -1,4 +1,4 @@
-"""Send notices by ntfy, to a webhook, by e-mail: to what the owner of the server has named.
+"""Send notices by ntfy, to a webhook, by e-mail (mail.py): to what the owner has named.
 
 A failure is tried once more, then said: to the log, and to whoever called, for the session. No
 address or token is in what is said, as the topic of ntfy is as good as a password.
@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import smtplib
-import ssl
-import uuid
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from email.message import EmailMessage
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ...lib.http.client import Client, ClientError, Timeouts
-from ...lib.http.parser import is_loopback
 from ...telemetry import log
 from .notices import Notice, ntfy_body, webhook_body
 from .rate import Rate
 
 PAUSE_S = 30.0  # before the second try
 PATIENCE = Timeouts(connect=10, first_byte=20, idle=10, total=30)
-SMTP_S = 20.0  # of silence
 EVERY_S, BURST = 60.0, 5  # of each way
 
 logger = log.get("api")
@@ -70,7 +65,7 @@ class Webhook:
     async def send(self, notice: Notice) -> None:
         """Send a notice. Raises SendError."""
         body = webhook_body(notice, self._template)
-        headers = {"x-yaa-delivery": str(uuid.uuid4())}
+        headers = {"x-yaa-delivery": secrets.token_hex(16)}
         if self._secret:
             digest = hmac.digest(self._secret.encode(), body, "sha256").hex()
             headers["x-hub-signature-256"] = f"sha256={digest}"
@@ -89,68 +84,6 @@ async def _post(client: Client, url: str, headers: Mapping[str, str], body: byte
         raise SendError(error.message) from None
     except TimeoutError:
         raise SendError(f"no answer within {PATIENCE.total:g} s") from None
-
-
-class Mail:
-    """An address for e-mail, by the server of a provider.
-
-    url   smtps://USER@HOST:465, or smtp://USER@HOST:587, which must change to TLS unless it is on
-          this machine
-    """
-
-    def __init__(
-        self,
-        url: str,
-        sender: str,
-        address: str,
-        password: str = "",
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.password:
-            raise ValueError("the url of a mail server is smtps://USER@HOST or smtp://USER@HOST")
-        if (
-            any(sign in each for each in (sender, address) for sign in "\r\n,;")
-            or "@" not in address
-        ):
-            raise ValueError("from and address are one e-mail address each")
-        self._implicit, self._host = parts.scheme == "smtps", parts.hostname
-        self._port = parts.port or (465 if self._implicit else 587)
-        self._user, self._password = unquote(parts.username or ""), password
-        self._from, self._to = sender, address
-        self._tls = tls or ssl.create_default_context()
-
-    async def send(self, notice: Notice) -> None:
-        """Send a notice. Raises SendError."""
-        try:
-            await asyncio.to_thread(self._send, self._message(notice))
-        except (OSError, smtplib.SMTPException, ValueError) as error:
-            code = getattr(error, "smtp_code", "")
-            raise SendError(
-                f"no mail was taken ({type(error).__name__} {code}".rstrip() + ")"
-            ) from None
-
-    def _message(self, notice: Notice) -> EmailMessage:
-        message = EmailMessage()
-        message["From"], message["To"], message["Subject"] = self._from, self._to, notice.title
-        message["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's absence answers it
-        message["Message-ID"] = f"<{uuid.uuid4()}@yaa.invalid>"
-        message.set_content("\n\n".join(filter(None, (notice.text, notice.link))))
-        return message
-
-    def _send(self, message: EmailMessage) -> None:
-        if self._implicit:
-            server: smtplib.SMTP = smtplib.SMTP_SSL(
-                self._host, self._port, timeout=SMTP_S, context=self._tls
-            )
-        else:
-            server = smtplib.SMTP(self._host, self._port, timeout=SMTP_S)
-        with server:
-            if not self._implicit and not (is_loopback(self._host) and not self._user):
-                server.starttls(context=self._tls)  # raises where there is none
-            if self._user:
-                server.login(self._user, self._password)
-            server.send_message(message)
 
 
 class Notifier:

@@ -14,8 +14,9 @@ from email import message_from_bytes, policy
 from pathlib import Path
 from typing import Any
 
+from server.extensions.keeper.mail import Mail
 from server.extensions.keeper.notices import Notice
-from server.extensions.keeper.senders import Mail, SendError
+from server.extensions.keeper.senders import SendError
 
 PASSWORD = "canary-5f1c"
 NOTICE = Notice(
