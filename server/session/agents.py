@@ -16,6 +16,8 @@ from ..lib.strict_json import pointer
 from . import agent_definition as definitions
 from .json_patch import copy_json
 
+DEFAULT = "default"  # name of the agent of a server that configures none
+
 
 class UsableAgent(NamedTuple):
     """An agent that sessions can name.
@@ -36,7 +38,7 @@ class Agents:
     The `owner` in the methods is that of the API key (api.auth.Key).
     """
 
-    def __init__(self, default: str = "default", limits: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, default: str = DEFAULT, limits: Mapping[str, Any] | None = None) -> None:
         self.default, self._limits = default, limits or {}
 
     def usable(self, owner: str = "") -> Mapping[str, UsableAgent]:
@@ -52,7 +54,10 @@ class Agents:
 
         `tools`: the names of all tools, to find unknown ones; empty to skip that.
         """
-        return []
+        if self.default == DEFAULT:
+            return []
+        text = f"session.agent is {self.default}, which may use all tools"
+        return [f"{text}: no extension reads its definition"]
 
     def resolve(self, session: Mapping[str, Any], owner: str = "") -> AgentDefinition:
         """Return the definition for a run of this session: the server's, else the session's own.

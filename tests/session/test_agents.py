@@ -23,7 +23,12 @@ class OneAgent(unittest.TestCase):
             self.assertEqual(self.agents.resolve({"agent": name}), {"name": "mine"})
         self.assertEqual(self.agents.resolve({}), {"name": "mine"})
         listed = [{"name": "mine", "origin": "built in", "default": True}]
-        self.assertEqual((self.agents.info(), self.agents.problems(["shell"])), (listed, []))
+        self.assertEqual(self.agents.info(), listed)
+
+    def test_that_a_chosen_one_narrows_nothing_is_a_problem(self) -> None:
+        text = "session.agent is mine, which may use all tools: no extension reads its definition"
+        for agents, problems in ((Agents(), []), (self.agents, [text])):
+            self.assertEqual(agents.problems(["shell"]), problems)
 
     def test_another_one_is_refused_in_one_sentence(self) -> None:
         problem = self.refused("coder")
