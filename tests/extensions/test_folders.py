@@ -17,6 +17,7 @@ import tempfile
 import unittest
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from server.extensions import present
@@ -36,8 +37,10 @@ MODULES = (
     *("tests.tools.test_unasked", "tests.test_json_types"),
     *("tests.session.test_config_schema", "tests.cli.test_help"),
 )
-OF_THE_PAGE = re.compile(r"\bext\b|index\.html|textFiles")  # what a test of the client reads of it
-OTHERS = 5  # parts of the client's tests that read nothing of it: a turn plays one
+# A test of the client that looks at what folders there are. One that reads the files of a folder is
+# not changed by another folder, as tests/client/floors.test.js proves: of them a share is enough.
+OF_THE_PAGE = re.compile(r"'ext'|index\.html|textFiles|recursive|(?<![.\w])has\(")
+OTHERS = 5  # parts of the client's other tests: a turn plays one
 # Every test module that is left is imported: none may import what is gone.
 IMPORT = """
 import gc
@@ -86,7 +89,12 @@ class Folders(unittest.TestCase):
         for path in tracked():
             target = cls.folder / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+            shutil.copy2(path, target)
+            compiled = Path(cache_from_source(path)) if path.suffix == ".py" else path
+            if compiled != path and compiled.exists():  # it is valid for the time of its source
+                kept = cls.folder / compiled.relative_to(ROOT)
+                kept.parent.mkdir(exist_ok=True)
+                shutil.copy2(compiled, kept)
 
     @contextmanager
     def without(self, names: list[str]) -> Iterator[list[str]]:
@@ -145,7 +153,7 @@ class Folders(unittest.TestCase):
             index.write_text(text)
 
     def of_the_page(self) -> list[str]:
-        """The files of tests that are left: those that read of `ext`, and of the others a share."""
+        """Those left that look at what folders there are, and of the others a share."""
         files = sorted((self.folder / "tests/client").glob("*.test.js"))
         reads = {path for path in files if OF_THE_PAGE.search(path.read_text())}
         others = [path for path in files if path not in reads]
