@@ -134,8 +134,8 @@ class Walk {
         return getItem.call(this, name) ?? (name === "yaa.settings" ? '{"keep":false}' : null);
       };
     });
-    // When a person could begin to type: the first frame that shows an enabled field.
-    await page.evaluateOnNewDocument(() => {
+    // When a person could begin to type: the first frame that shows an enabled field. Until then each frame is drawn.
+    if (this.job.times) await page.evaluateOnNewDocument(() => {
       const look = () => {
         const field = document.querySelector("textarea");
         const usable = field && field.getClientRects().length && !field.disabled;

@@ -35,6 +35,8 @@ OWN = ("flags", "prefs", "insecure", "forbidden", "alone")  # of a browser that 
 # What a walk has that hears of each request: telling of them is dear.
 WATCHES = re.compile(r'"(request|response)"|waitForRe[qs]|RequestInterception|CacheEnabled')
 
+TIMES = "typableMs"  # what a walk names that asks when a person could begin to type
+
 PAGE = tools.ROOT / "client" / "index.html"
 # Walks with the service worker, which takes all files as it is installed: 2 s of CPU each time.
 WITH_WORKER = frozenset(
@@ -138,7 +140,7 @@ def walk(
     text = file.read_text() if file.exists() else ""
     requests = bool(WATCHES.search(text))
     whole |= {"requests": requests, "shoots": PICTURES in os.environ}
-    whole["worker"] = file.stem in WITH_WORKER
+    whole |= {"worker": file.stem in WITH_WORKER, "times": TIMES in text}
     if is_alone:
         host = Host()
         try:
