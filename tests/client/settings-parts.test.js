@@ -16,10 +16,11 @@ const EXTENSIONS = ['agents', 'mcp', 'skills']
 const ROWS = [
   ['no server', null, [], [...OWNERS, ...EXTENSIONS]],
   ['another person', { owner: false, extensions: EXTENSIONS }, [], [...OWNERS, ...EXTENSIONS]],
-  ['its owner', { owner: true, extensions: EXTENSIONS }, [...OWNERS, ...EXTENSIONS], []],
-  ['one extension', { owner: true, extensions: ['agents'] }, [...OWNERS, 'agents'], ['mcp', 'skills']],
-  ['a bare server', { owner: true, extensions: [] }, OWNERS, EXTENSIONS],
-  ['an older server', { owner: true }, [...OWNERS, ...EXTENSIONS], []],
+  ['its owner', { owner: true, settings: true, extensions: EXTENSIONS }, [...OWNERS, ...EXTENSIONS], []],
+  ['one extension', { owner: true, settings: true, extensions: ['agents'] }, [...OWNERS, 'agents'], ['mcp', 'skills']],
+  ['only the settings', { owner: true, settings: true, extensions: [] }, OWNERS, EXTENSIONS],
+  ['all but the settings', { owner: true, extensions: EXTENSIONS }, [], [...OWNERS, ...EXTENSIONS]],
+  ['a server that names no extensions', { owner: true, settings: true }, [...OWNERS, ...EXTENSIONS], []],
 ]
 
 for (const [name, info, shown, hidden] of ROWS) {
