@@ -67,7 +67,8 @@ class Exporter:
         self._task: asyncio.Task[None] | None = None
         self.sent = self.dropped = 0
         self._failing = self._unfiled = False
-        self._filed = 0  # spans at the head of the queue that are in the file already
+        self._filed = 0  # spans at the head of the queue that are, or will be, in the file
+        self._filing: asyncio.Future[str] | None = None  # the write of them, and why it failed
 
     def open(self) -> None:
         """Start the task, unless it runs."""
@@ -126,15 +127,18 @@ class Exporter:
     async def _send(self, batch: list[Span]) -> None:
         body = await asyncio.to_thread(encode, batch, self._resource)
         why = ""
-        if self._file and not self._filed:
-            self._filed = len(batch)  # set before: when this is cancelled the thread goes on
-            why = await asyncio.to_thread(_append, self._file, body + b"\n")
+        if self._file:
+            if self._filing is None:
+                writing = asyncio.to_thread(_append, self._file, body + b"\n")
+                self._filed, self._filing = len(batch), asyncio.ensure_future(writing)
+            # Shielded: a write that no thread has begun would be cancelled with this
+            why = await asyncio.shield(self._filing)
         if self._url:
             if why and not self._unfiled:
                 logger.warning("traces are sent and not filed: %s", why)
             self._unfiled = bool(why)
             why = await self._post(body, len(batch))
-        self._filed = 0
+        self._filed, self._filing = 0, None
         if why:
             self._drop(len(batch), why)
         else:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import unittest
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,37 @@ class Content(Case):
                 await exporter.close()
             self.assertEqual(len(file.read_text().splitlines()), 1)
         self.assertEqual(exporter.dropped, 2)
+
+    async def test_what_no_thread_writes_yet_is_filed_when_the_server_stops(self) -> None:
+        gate, waits = threading.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        class Busy(ThreadPoolExecutor):
+            """One thread, which does something else before the second task, the write."""
+
+            tasks = 0
+
+            def submit(self, *task: Any, **more: Any) -> Any:
+                self.tasks += 1
+                if self.tasks == 2:
+                    super().submit(gate.wait)
+                    waits.set()
+                return super().submit(*task, **more)
+
+        loop.set_default_executor(Busy(1))
+        self.addCleanup(gate.set)
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "t.jsonl"
+            exporter = await self.exporter(Path(name), file=file.name)
+            exporter.add(span())
+            async with asyncio.timeout(patience.seconds(SECONDS)):
+                await waits.wait()
+                closing = asyncio.create_task(exporter.close())
+                for _ in range(9):  # turns of the loop, until the task is cancelled
+                    await asyncio.sleep(0)
+                gate.set()
+                await closing
+            self.assertEqual(len(file.read_text().splitlines()), 1)
 
     async def test_a_full_disk_is_told_also_where_traces_are_sent(self) -> None:
         receiver = self.receiver()
