@@ -42,7 +42,7 @@ held = [open(str(n), "wb", 0) for n in range(6)]
 for file in held:
     os.unlink(file.name)
     file.write(bytes(4_000_000))
-time.sleep(9)'"""
+time.sleep(600)'"""
 MAPPED = """python3 -c '
 import ctypes, os, time
 c, size = ctypes.CDLL(None), ctypes.c_size_t(4_000_000)
@@ -54,14 +54,14 @@ for n in range(6):
     os.close(file)
     os.unlink(str(n))
     ctypes.memset(ctypes.c_void_p(place), 1, size)
-time.sleep(9)'"""
+time.sleep(600)'"""
 # Memory that is only read takes none, but for the kernel's tables of its pages.
 TABLES = """python3 -c '
 import mmap, time
 m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
 for at in range(0, 200 << 30, 2 << 20):
     m[at]
-time.sleep(9)'"""
+time.sleep(600)'"""
 # What the kernel knows of memory takes memory, too, and no process has it.
 AREAS = """python3 -c '
 import ctypes, os, time
@@ -70,16 +70,16 @@ c.mmap.restype = ctypes.c_void_p
 for n in range(3): os.fork()
 start = c.mmap(None, size(66000 * 4096), 0, 0x4022, -1, ctypes.c_long(0))
 for at in range(0, 64000, 2): c.mprotect(ctypes.c_void_p(start + at * 4096), size(4096), 1)
-time.sleep(20)'"""
+time.sleep(600)'"""
 SOCKETS = """python3 -c '
 import os, socket, time
 for n in range(3): os.fork()
 held = [socket.socketpair() for _ in range(120)]
-time.sleep(20)'"""
+time.sleep(600)'"""
 NO_BYTES = """python3 -c '
 import time
 for n in range(60000): open(f"/tmp/{n:0200}", "x").close()
-time.sleep(20)'"""
+time.sleep(600)'"""
 # Of a process that is not to be dumped, nobody of its own user reads what it shares.
 HIDDEN = HUNGRY.format(5 * 10**8).replace("'x", "'import ctypes; ctypes.CDLL(None).prctl(4, 0); x")
 CASES = {
@@ -93,7 +93,7 @@ CASES = {
         'python3 -c "import time\nwhile time.process_time() < 0.4: pass"; ' * 9,
         tiers=SANDBOXED,
     ),
-    "memory": Case("memory_mb", 100, f"{HUNGRY.format(10**9)}; sleep 9"),
+    "memory": Case("memory_mb", 100, f"{HUNGRY.format(10**9)}; sleep 600"),
     "memory, several programs": Case(
         "memory_mb", 100, " ".join(f"{HUNGRY.format(4 * 10**7)} &" for _ in range(4)) + " wait"
     ),
@@ -102,7 +102,7 @@ CASES = {
     "memory, files in it": Case(
         "memory_mb",
         100,
-        "head -c 60000000 /dev/zero > /tmp/x; head -c 60000000 /dev/zero > /dev/shm/x; sleep 9",
+        "head -c 60000000 /dev/zero > /tmp/x; head -c 60000000 /dev/zero > /dev/shm/x; sleep 600",
         tiers=("A",),
     ),
     "memory, of the kernel's tables": Case("memory_mb", 100, TABLES, tiers=SANDBOXED),
@@ -110,14 +110,14 @@ CASES = {
     "memory, of sockets": Case("memory_mb", 150, SOCKETS, tiers=("A",)),
     "memory, of files without a byte": Case("memory_mb", 60, NO_BYTES, tiers=("A",)),
     "memory, of a program that hides": Case(
-        "memory_mb", 100, f"{HIDDEN}; sleep 9", tiers=SANDBOXED
+        "memory_mb", 100, f"{HIDDEN}; sleep 600", tiers=SANDBOXED
     ),
     "disk, files without a name": Case("disk_mb", 16, NAMELESS, tiers=SANDBOXED),
     "disk, files that are only mapped": Case("disk_mb", 16, MAPPED, tiers=SANDBOXED),
     "disk": Case(
         "disk_mb",
         16,
-        "for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > f$i; done; sleep 9",
+        "for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > f$i; done; sleep 600",
         tiers=SANDBOXED,
     ),
     "file": Case("file_mb", 1, "echo begun; head -c 9000000 /dev/zero > big"),

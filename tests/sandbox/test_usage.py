@@ -24,6 +24,8 @@ MB = 1 << 20
 class Weighed(supervisor.Disk):
     """A folder that weighs what it is told to, on a file system with the room it is told of."""
 
+    held = 0  # of that, in deleted files
+
     def __init__(self, weight: int = 0) -> None:
         self.weight, self.free = weight, 1 << 40
         super().__init__("/", LIMITS["disk_mb"])
@@ -33,6 +35,9 @@ class Weighed(supervisor.Disk):
 
     def sum(self) -> int:
         return self.weight
+
+    def held_size(self) -> int:
+        return self.held
 
     def grown(self, by: int) -> Weighed:
         self.weight, self.free = self.weight + by, self.free - by
@@ -124,6 +129,15 @@ class Folder(unittest.TestCase):
         disk.weight += 1
         looked += [disk.over() for _ in range(supervisor.COUNTED)]
         self.assertEqual([each for each in looked if each], [3 * MB + 1])
+
+    def test_deleted_files_count_though_something_else_frees_as_much(self) -> None:
+        """No file of an earlier call is held, so that nothing has to be seen to grow."""
+        for held, found in ((MB // 2, None), (3 * MB, 3 * MB)):
+            with self.subTest(held=held):
+                disk = Weighed(3 * MB)
+                disk.held = held
+                looked = [disk.over() for _ in range(supervisor.COUNTED)]
+                self.assertEqual(looked[-1], found)
 
     def test_many_calls_that_add_little_each(self) -> None:
         disk = Weighed(MB)

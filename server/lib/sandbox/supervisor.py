@@ -310,7 +310,11 @@ class Disk:
 
     def sum(self) -> int:
         """Return the exact size in bytes, deleted files included."""
-        return size_of(self.folder) + deleted_size(os.getpid(), self.folder)
+        return size_of(self.folder) + self.held_size()
+
+    def held_size(self) -> int:
+        """Return the bytes of deleted files that the call holds; it has added all of them."""
+        return deleted_size(os.getpid(), self.folder)
 
     def over(self, *, ended: bool = False) -> int | None:
         """Return the bytes used, if over the limit and growing; else None.
@@ -330,7 +334,9 @@ class Disk:
             return None
         self.room -= max(0, shrunk)
         before, self.size = self.size, self.sum()
-        return self.size if self.size > self.limit and (grows or self.size > before) else None
+        if self.size <= self.limit:
+            return None
+        return self.size if grows or self.size > before or self.held_size() > self.limit else None
 
 
 # -- supervisor -----------------------------------------------------------------------------------
