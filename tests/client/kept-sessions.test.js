@@ -123,6 +123,15 @@ test('new sessions are kept for the owner at the machine itself, unless a person
   for (const [info, base, wanted] of cases) assert.strictEqual(rules.isUsual(info, base), wanted, base)
 })
 
+test('that a run goes on without the page is said once the server has it', () => {
+  const cases = [
+    ['it is on its way', { following: false, sign: {} }, true, true, ''], ['the server has it', { following: true, sign: { running: true } }, true, true, 'keep.goesOn'],
+    ['it is short', { following: true, sign: {} }, true, false, ''], ['it is tried again', { following: true, sign: { attempts: 1 } }, true, false, 'keep.again'],
+    ['it has ended', { following: false, sign: { attempts: 1 } }, false, false, ''],
+  ]
+  for (const [name, link, live, isLong, wanted] of cases) assert.strictEqual(rules.runWord({ ...EMPTY, ...link }, live, isLong), wanted, name)
+})
+
 test('the key stands in a kept session, and goes with it where it says nothing', () => {
   assert.deepStrictEqual(rules.keyed({ ext: { keeper: { schedule: 1 }, a: 1 } }).ext, { keeper: { schedule: 1 }, a: 1 })
   const plain = sessionOf({ ext: { keeper: {}, a: 1 } })

@@ -107,12 +107,14 @@ yaa.define('ext/keeper/launcher', [
       const isLong = live && Date.now() - since >= LONG_MS
       clearTimeout(timer)
       if (live && !isLong) timer = setTimeout(app.draw, LONG_MS - (Date.now() - since))
-      const { sign } = runs.linkOf(session.id)
+      const link = runs.linkOf(session.id)
+      const { sign } = link
+      const word = rules.runWord(link, live, isLong)
       const others = Math.max(0, (sign.followers ?? 1) - 1)
       const also = others ? t('keep.others', { n: others }) : ''
       const said = kept ? [
         server.failure ? t('keep.offline') : '',
-        live && sign.attempts ? t('keep.again', { n: sign.attempts, time: duration((sign.pause_s ?? 0) * 1000) }) : isLong ? t('keep.goesOn') : '',
+        word && t(word, { n: sign.attempts, time: duration((sign.pause_s ?? 0) * 1000) }),
         also,
       ] : [isLong && info?.keeper && server.ok && !session.ext?.temporary ? t('keep.ends') : '']
       const line = said.filter(Boolean).join(' ')

@@ -75,6 +75,9 @@ yaa.define('ext/keeper/rules', ['core/session', 'io/store-memory'], (sessions, {
   /** Are new sessions kept, where a person has not said? For the owner at the machine itself. @param {any} info @param {string} base */
   const isUsual = (info, base) => Boolean(info?.keeper && info.owner && URL.canParse(base) && LOOPBACK.test(new URL(base).hostname))
 
+  /** The name of what is said of a kept session's run: it goes on without the page once the server has it. @param {KeptLink} link @param {boolean} live @param {boolean} isLong */
+  const runWord = ({ sign, following }, live, isLong) => (live && sign.attempts ? 'keep.again' : isLong && following ? 'keep.goesOn' : '')
+
   /** @param {any} row of the server's list @returns {'busy' | 'asking' | 'failed' | ''} */
   const markOf = ({ running, waiting, status }) => (running ? 'busy' : waiting ? 'asking' : status === 'failed' ? 'failed' : '')
 
@@ -106,5 +109,5 @@ yaa.define('ext/keeper/rules', ['core/session', 'io/store-memory'], (sessions, {
     return rows.filter(({ id, waiting, running, revision }) => waiting && !running && known.has(id) && (!known.get(id).waiting || known.get(id).revision !== revision))
   }
 
-  return { KEY, SIGN, AT_REST, keyed, unkeyed, saidIn, isChanged, step, rebased, withQueue, isUsual, merged, newlyAsking }
+  return { KEY, SIGN, AT_REST, keyed, unkeyed, saidIn, isChanged, step, rebased, withQueue, isUsual, runWord, merged, newlyAsking }
 })
