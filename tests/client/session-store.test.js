@@ -553,6 +553,23 @@ test('what is brought back takes the place of what is open, but not under a run'
   assert.deepStrictEqual([entry.session.rev, (await store.get(id)).rev], [9, 9], 'what is changed next is what came back')
 })
 
+test('what a person says while a copy waits to take the place of what is open is not lost', async () => {
+  for (let turns = 0; turns < 12; turns++) {
+    const here = await page()
+    const { sessionStore, entry, server } = here
+    await sessionStore.restore({ ...entry.session, messages: [{ id: 'u1', role: 'user', content: 'one' }] })
+    const others = sessionStore.edit(entry, () => {}) // has the lock
+    const taken = sessionStore.restore({ ...structuredClone(entry.session), title: 'from the copy' })
+    for (let n = 0; n < turns; n++) await Promise.resolve()
+    sessionStore.send(entry, 'two')
+    await Promise.all([others, taken])
+    await until(() => server.posted.length)
+    const said = server.posted[0].messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+    assert.deepStrictEqual(said, ['one', 'two'], `after ${turns} turns`)
+    await until(() => !isActive(entry))
+  }
+})
+
 test('all that is stored is told of, as a folder is written by it, and a temporary session is not', async (context) => {
   const here = await page()
   /** @type {string[]} */ const saved = []

@@ -79,6 +79,7 @@ yaa.define('ui/session-edits', ['core/session', 'core/session-settings'], (sessi
     async function restore(session, quiet, said) {
       const entry = entries.get(session.id)
       const done = !isActive(entry) && await alone(session.id, async () => {
+        if (isActive(entry)) return false // a person has said something while the lock was awaited
         removed.delete(session.id)
         if (entry) Object.assign(entry, { session, state: null, later: [], stored: [] })
         else if (isTemporary(session)) hold(session)
