@@ -1,26 +1,19 @@
-"""The secrets in a configuration: where they are, hidden for the page, and put back.
-
-A secret that is shown is `{"secret": true, "tail": "…abcd"}`; `tail` only of one that is long
-enough to stay unknown. A secret within a text, such as an address or an argument of a program, is
-`***` there, and is put back if nothing else of the text was changed. Pure.
-"""
+"""The secrets in a configuration: where they are, and texts without those within. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from ..lib.runtime.secret_filter import MASK, remove_texts
+from ..lib.runtime.secret_filter import remove_texts
 from ..telemetry import redact
 
 Path = tuple[str | int, ...]
 
 HOLDERS = ("headers", "env", "secrets")  # every text in such an object is a secret
-TAIL, LONG = 4, 16  # characters that are shown, of a secret of so many characters
-_REFERENCE = re.compile(r"\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*\}")  # names a variable, is no secret
-_ADDRESS = re.compile(r"[^\s:/]+://\S+")
+ADDRESS = re.compile(r"[^\s:/]+://\S+")
 
 
 def secrets_in(value: Any, at: Path = (), *, hidden: bool = False) -> Iterator[tuple[Path, str]]:
@@ -76,7 +69,7 @@ def secrets_within(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from secrets_within(item)
-    elif isinstance(value, str) and _ADDRESS.fullmatch(value):
+    elif isinstance(value, str) and ADDRESS.fullmatch(value):
         yield from secrets_in_address(value)
 
 
@@ -89,7 +82,7 @@ def mask_within(value: Any) -> Any:
         }
     if isinstance(value, list):
         return [mask_within(item) for item in value]
-    if isinstance(value, str) and _ADDRESS.fullmatch(value):
+    if isinstance(value, str) and ADDRESS.fullmatch(value):
         return _without(value, secrets_in_address(value))
     return value
 
@@ -104,98 +97,3 @@ def _mask_arguments(value: Any) -> Any:
 def _without(text: str, secrets: set[str]) -> str:
     texts = sorted((each for each in secrets if "${" not in each), key=len, reverse=True)
     return str(remove_texts(text, texts))
-
-
-def hide(value: Any) -> Any:
-    """Return a copy in which every secret is replaced; names of variables (`${NAME}`) stay."""
-    shown = mask_within(value)
-    for place, text in secrets_in(value):
-        if not text or _REFERENCE.fullmatch(text):
-            continue
-        tail = {"tail": "…" + text[-TAIL:]} if len(text) >= LONG else {}
-        _holder(shown, place)[place[-1]] = {"secret": True, **tail}
-    return shown
-
-
-def is_hidden(value: Any) -> bool:
-    """Return whether this stands for a secret that was shown before."""
-    return isinstance(value, Mapping) and value.get("secret") is True
-
-
-def put_back(value: Any, old: Any) -> Any:
-    """Return a copy of `value` with each hidden secret taken from the same place of `old`.
-
-    Raises ValueError, with the place, if there is none, also for a text with `***` that is not what
-    is shown there. In a list an entry with hidden secrets must
-    be shown as it was: else one that was taken out would leave its secret to the next.
-    """
-
-    def _walk(new: Any, before: Any, at: str) -> Any:
-        if is_hidden(new):
-            if not isinstance(before, str):
-                raise ValueError(at)
-            return before
-        if isinstance(new, dict):
-            known = before if isinstance(before, dict) else {}
-            return {key: _walk(item, known.get(key), f"{at}.{key}") for key, item in new.items()}
-        if isinstance(new, list):
-            rows = before if isinstance(before, list) else []
-            return [
-                _walk(
-                    item,
-                    rows[n] if n < len(rows) and _is_shown_as(rows[n], item) else None,
-                    f"{at}.{n}",
-                )
-                for n, item in enumerate(new)
-            ]
-        return new
-
-    return _walk(unmask(value, old), old, "")
-
-
-def unmask(value: Any, old: Any) -> Any:
-    """Return a copy in which texts that are shown with `***` are those of `old`.
-
-    Raises ValueError, with the place, for other addresses and arguments with `***`.
-    """
-    return _unmask(value, old, mask_within(old), "")
-
-
-def _unmask(new: Any, old: Any, shown: Any, at: str) -> Any:
-    if isinstance(new, dict):
-        rows, seen = (each if isinstance(each, dict) else {} for each in (old, shown))
-        return {
-            key: _unmask(item, rows.get(key), seen.get(key), f"{at}.{key}")
-            for key, item in new.items()
-        }
-    if isinstance(new, list):
-        pairs = [*zip(old, shown, strict=True)] if isinstance(old, list) else []
-        pairs += [(None, None)] * (len(new) - len(pairs))
-        return [
-            _unmask(item, *pair, f"{at}.{n}")
-            for n, (item, pair) in enumerate(zip(new, pairs, strict=False))
-        ]
-    if not isinstance(new, str) or MASK not in new or new == old:
-        return new
-    if new == shown:
-        return old
-    if _ADDRESS.fullmatch(new) or ".args." in at:
-        raise ValueError(at)
-    return new
-
-
-def _is_shown_as(old: Any, new: Any) -> bool:
-    """Return whether `new` is `old` with some of its secrets hidden."""
-    if is_hidden(new):
-        return isinstance(old, str) and old.endswith(str(new.get("tail", ""))[1:])
-    if isinstance(new, dict) and isinstance(old, dict):
-        return old.keys() == new.keys() and all(_is_shown_as(old[key], new[key]) for key in new)
-    if isinstance(new, list) and isinstance(old, list):
-        return len(old) == len(new) and all(map(_is_shown_as, old, new))
-    return bool(old == new)
-
-
-def _holder(value: Any, place: Path) -> Any:
-    for name in place[:-1]:
-        value = value[name]
-    return value

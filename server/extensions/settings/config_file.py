@@ -22,7 +22,7 @@ from ...lib import strict_json
 from ...lib.runtime import private_files
 from ...lib.runtime.descriptors import open_fd
 from ...lib.runtime.file_stamps import stamp_of
-from ...settings.secret_values import put_back
+from .hidden_secrets import put_back
 
 LOCK = ".config.lock"  # in the home folder: of all processes that write the file
 

@@ -18,11 +18,11 @@ from ...errors import Problem, disk_problem, refuse
 from ...json_types import Json
 from ...lib.json_schema.objects import object_schema
 from ...lib.strict_json import pointer
-from ...settings.secret_values import hide
 from ...tools.decorators import ToolError
 from ..parts import Live
 from . import host_access
 from .config_file import ConfigFile, ConfigFileError, Reading, apply_changes
+from .hidden_secrets import hide
 from .key_shapes import vendors_info
 
 MAX_BODY = BodyLimits(1 << 20, 20_000)

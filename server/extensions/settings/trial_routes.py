@@ -27,9 +27,9 @@ from ...lib.strict_json import pointer
 from ...models.http_model import RemoteAPI
 from ...models.vendors import host_of
 from ...settings import schema
-from ...settings.secret_values import unmask
 from ...tools.decorators import ToolError
 from . import host_access
+from .hidden_secrets import unmask
 from .key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
 from .provider_trial import Trial, try_provider
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
+from server.extensions.settings.hidden_secrets import hide
 from server.extensions.settings.key_routes import SettingsKeys
 from server.extensions.settings.routes import HIDDEN, Settings
 
@@ -18,12 +20,13 @@ from .served import Served
 SMALL = {"/settings/keys", "/settings/try/provider"}
 
 
-async def settings_shown(home: Path) -> tuple[Any, tuple[str, ...]]:
-    """What an owner is shown of the configuration in force, and the keys that are left out."""
+async def settings_shown(home: Path) -> tuple[Any, Any, tuple[str, ...]]:
+    """What an owner is shown: the half in force, the file, and the keys that the first lacks."""
     keys = Keys([{"key": "k" * 20, "owner": True}])
     call = Call("GET", "/settings", {"Authorization": f"Bearer {'k' * 20}"})
     await Router(Settings(Served(home, {})).routes(), nothing, keys)(call.exchange)
-    return call.json["effective"], HIDDEN
+    file = hide(json.loads((home / "config.json").read_text()))
+    return call.json["effective"], file, HIDDEN
 
 
 # -- a disk that refuses (tests/chaos/unwritable.py) ----------------------------------------------
