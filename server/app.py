@@ -45,7 +45,6 @@ from .lib.sandbox.policy import TIERS
 from .models.adapter import BaseAPI, adapters
 from .models.model_list import ask_vendors
 from .models.registry import Models
-from .models.vendors import discover
 from .session.config_schema import config_schema, with_choices
 from .session.limits import LimitCeilings
 from .session.modes import catalog
@@ -180,7 +179,8 @@ class App:
         own, self._adapter_problems = adapters(self.config.home / "models", self.models.names())
         self.models.adopt(own)
         found, _ = await asyncio.gather(
-            discover(self.config.server, self.client, self._env), self._open_tools()
+            self.models.vendors.discover(self.config.server, self.client, self._env),
+            self._open_tools(),
         )
         self.models.add(found)
         # As often as a result may expire.

@@ -235,7 +235,7 @@ class OverSockets(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        provider = {"preset": "openai", "api_url": "http://127.0.0.1:9/v1", "model_name": "m"}
+        provider = {"api_url": "http://127.0.0.1:9/v1", "model_name": "m"}
         provider["api_key"] = cls.CANARY
         server = {
             "discover": False,

@@ -26,7 +26,7 @@ from server.agent import call_runner, home_name, hooks, observer, run_workspace
 from server.config import SHORT_NAMES, Config, defaults
 from server.context import compact
 from server.lib import strict_json
-from server.models import decoder, http_model, registry, vendors
+from server.models import decoder, http_model, provider, registry
 from server.session import (
     agent_definition,
     config_schema,
@@ -190,19 +190,8 @@ class Reference(unittest.TestCase):
         names = kinds.PROVIDER.keys() - kinds.OF_EXTENSIONS.keys()
         self.assert_rows("providers.md", "Provider key", names)
         self.assert_rows("providers.md", "API", set(registry.APIS))
-        self.assert_rows("providers.md", "Preset", set(vendors.PRESETS))
-        every = {each.name for each in dataclasses.fields(vendors.Preset)}
-        flags = every - vendors.OF_THE_ENTRY
-        self.assert_rows("providers.md", "Flag", flags)
-        page = (REFERENCE / "providers.md").read_text()
-        (table,) = [rows for rows in tables(page) if rows[0][0] == "Preset"]
-        for name, api, address, keys, messages in table[1:]:
-            preset = vendors.PRESETS[name.strip("`")]
-            with self.subTest(preset.name):
-                told = (api, address.replace("none: give api_url", ""), keys, messages)
-                of_keys = ", ".join(preset.key_env) or "–"
-                other = preset.urls.get("messages", "–")
-                self.assertEqual(told, (preset.api, preset.base_url, of_keys, other))
+        every = {each.name for each in dataclasses.fields(provider.Preset)}
+        self.assert_rows("providers.md", "Flag", every - provider.OF_THE_ENTRY)
 
     def test_command_line(self) -> None:
         options, commands = command_line("server/__main__.py")

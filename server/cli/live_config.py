@@ -183,6 +183,7 @@ class LiveConfig:
             "models": app.models.catalog(),
             "found": app.models.found.providers,
             "found_lines": app.models.found.lines,
+            "vendors": app.models.vendors.info(),
             "reload": dict(self._state),
         }
 

@@ -122,6 +122,8 @@ class Extension:
     trusted_folders  "module:name" of a function: (the half `server`, home folder) -> folders whose
                   content is trusted, which no tool may change; "" for none
     errors        code of a Problem -> (HTTP status, title)
+    vendors       "module:name" of the Vendors that it knows (models/vendors.py), of which one
+                  extension's count; "" for none
     model_apis    name of an API, as a provider's `api` has it -> ModelApi
     tool_modes    name of a way to offer tools and read calls, as `tool_mode` has it ->
                   "module:name" of a ToolMode (models/tool_mode.py); `native` replaces the kernel's
@@ -145,6 +147,7 @@ class Extension:
     config_mistakes: str = ""
     trusted_folders: str = ""
     errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    vendors: str = ""
     model_apis: Mapping[str, ModelApi] = field(default_factory=dict)
     tool_modes: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()

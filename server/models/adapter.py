@@ -28,10 +28,10 @@ from .chat import OpenAIAPI
 from .chat_request import ModelCall
 from .decoder import StreamDecoder
 from .failure import Failure
+from .provider import Provider
 from .quirks import EndpointState
 from .request_text import body_text
 from .tool_mode import MODES, ToolMode
-from .vendors import Provider
 
 AHEAD = 64  # pieces of a plain generator that may wait in the queue
 MOST_STUCK = 16  # abandoned calls of one adapter that have not returned

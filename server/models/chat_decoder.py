@@ -16,8 +16,8 @@ from typing import Any
 from ..lib.strict_json import as_object, as_text, objects_in
 from ..session.media import kind_of, wave
 from .decoder import Delta, StreamDecoder
+from .provider import Provider
 from .tool_call_assembler import is_structure
-from .vendors import Provider
 
 # -- think tags -----------------------------------------------------------------------------------
 # Split reasoning from content: `<think>…</think>` at the start of an answer.

@@ -25,8 +25,8 @@ from ..session.media import plain_text
 from ..session.quoted_texts import SentTexts
 from . import Options, provider_search
 from .chat_decoder import DETAILS, MEMBERS, PARTS, TAGS
+from .provider import Preset, Provider
 from .tool_mode import ToolMode
-from .vendors import Preset, Provider
 
 # Fields that a session's model_settings may not replace: they are the request itself.
 RESERVED = frozenset(

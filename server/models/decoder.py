@@ -24,6 +24,7 @@ from ..session.outcome import Ending, ending_of
 from ..session.reminders import CALL_UNREAD
 from . import Options
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
+from .provider import Provider
 from .provider_search import Citations
 from .tool_call_assembler import (
     MAX_OPAQUE,
@@ -32,7 +33,6 @@ from .tool_call_assembler import (
     ToolCallAssembler,
     opaque,
 )
-from .vendors import Provider
 
 # -- usage ----------------------------------------------------------------------------------------
 # Tokens and cost of a model call.

@@ -26,6 +26,7 @@ from . import BaseAPI, Options
 from .chat_request import ModelCall, ModelRequest, ToolNameMap, accepted_media
 from .decoder import ANSWER_EMPTY, StreamDecoder, StreamReader
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote, read_error
+from .provider import Provider
 from .quirks import (
     FLAG,
     MEDIUM,
@@ -40,7 +41,6 @@ from .quirks import (
 from .request_text import body_text
 from .retry import RetryPolicy, Sleep, attempts, retry_after
 from .tool_mode import MODES, NATIVE, ToolMode, wanted_mode, why_missing
-from .vendors import Provider
 
 _FAILURES = {
     "timeout": ("upstream_timeout", True),

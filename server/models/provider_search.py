@@ -15,14 +15,13 @@ from typing import Any
 from ..json_types import Citation, Json
 from ..lib.strict_json import as_list, as_object, as_text, browser_safe
 from . import Options
-from .vendors import Provider
+from .provider import Provider
 
 SETTING = "web_search"  # in model_settings
 OWN_TOOL = "web_search"  # the name of its tool, which no function may have beside it
 MOST = 100  # citations of one answer that are kept
 MAX_URL, MAX_TITLE, MAX_TEXT = 2_048, 300, 2_000
 
-PLUGINS = ("openrouter",)  # presets whose search is a plugin
 _TITLES = ("title", "document_title", "filename", "file_id")  # members with a name
 
 
@@ -50,7 +49,7 @@ def _name(tool: Json) -> Any:
 
 def chat_members(provider: Provider, search: Json) -> Json:
     """Return the members of a Chat Completions request that ask for a search."""
-    if provider.preset.name in PLUGINS:
+    if provider.preset.search_plugin:
         return {"plugins": [{"id": "web", **search}]}
     return {"web_search_options": search}
 

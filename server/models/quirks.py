@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from ..json_types import Json
 from .chat_request import ToolNameMap, media_digest, media_in
 from .failure import Failure, read_error
+from .provider import API_PATHS, Preset, Provider
 from .retry import CallPacer
-from .vendors import API_PATHS, Preset, Provider
 
 STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at llama.cpp
 LEFT_OUT: Any = ...  # in place of a value: the member is not sent

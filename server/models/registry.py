@@ -29,32 +29,26 @@ from .adapter import AdapterAPI
 from .adapter import BaseAPI as Adapter
 from .chat import OpenAIAPI
 from .http_model import RemoteAPI
-from .public_models import public_facts
-from .quirks import EndpointState
-from .retry import CallPacer
-from .tool_mode import MODES, ToolMode, why_missing
-from .vendors import (
+from .provider import (
     API_PATHS,
+    CUSTOM,
     OF_THE_ENTRY,
-    PRESETS,
-    DiscoveredProviders,
     Preset,
     Provider,
     choose_api,
     find_preset,
     host_of,
-    host_of_keys,
     request_url,
 )
+from .quirks import EndpointState
+from .retry import CallPacer
+from .tool_mode import MODES, ToolMode, why_missing
+from .vendors import DiscoveredProviders, Vendors, known_vendors, left_out
 
 logger = log.get("llm")
 
 PLACE = ("config", "llm_api", "provider")  # of a session
 WANTED = CONFIG.fields["llm_api"].fields["provider"]
-NO_MODEL = (
-    "No model is set: paste a key in the page, name a provider in server.providers, or start one"
-    " that is found on this machine."
-)
 APIS: dict[str, type[RemoteAPI]] = {"chat": OpenAIAPI}  # of the kernel
 
 
@@ -103,11 +97,13 @@ class Models:
         names = server.get("extensions", (extensions.ALL,))
         self._apis: dict[str, type[RemoteAPI]] = APIS | extensions.model_apis(names)
         self._modes: dict[str, ToolMode] = {**MODES, **extensions.tool_modes(names)}
+        self.vendors: Vendors = known_vendors(names)
+        self._extensions: Collection[str] = names
         self._rules: Mapping[str, Any] = server.get("client_providers") or {}
         self._hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
         configured = server.get("providers") or {}
         self._entries: dict[str, dict[str, Any]] = {
-            name: _with_key(entry, env) for name, entry in configured.items()
+            name: self._with_key(entry, env) for name, entry in configured.items()
         }
         self.found = DiscoveredProviders()
         self._found: set[str] = set()
@@ -117,7 +113,7 @@ class Models:
         self._offered: dict[str, dict[str, Json]] = {}  # by provider: about each listed model
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
-            _check(name, entry, self._apis)
+            self._check(name, entry)
             self._check_modes(name, entry)
         if found is not None:
             self.add(found)
@@ -129,7 +125,7 @@ class Models:
             if name in self._entries:
                 continue
             try:
-                _check(name, entry, self._apis)
+                self._check(name, entry)
                 self._entries[name] = entry
                 self._found.add(name)
             except ConfigError as error:
@@ -149,8 +145,8 @@ class Models:
         They are offered beside its usual one; it may still be asked for any other.
         """
         entry = self._entries[name]
-        preset = _preset(entry)
-        about = {model: _about(entry, preset, model, size) for model, size in windows.items()}
+        preset = self._preset(entry)
+        about = {model: self._about(entry, preset, model, size) for model, size in windows.items()}
         self._offered[name] = about
 
     def adopt(self, adapters: Mapping[str, Adapter], *, preferred: bool = False) -> None:
@@ -210,13 +206,13 @@ class Models:
         """Return the providers for `/info`: names, models, properties; no addresses, no keys."""
         listed = []
         for name, entry in self._entries.items():
-            preset = _preset(entry)
+            preset = self._preset(entry)
             model = entry.get("model_name") or preset.model_name
             offered = self._offered.get(name, {})
             usual = [model] if model else []
             models = _listed_models(entry) or list(dict.fromkeys((*usual, *offered)))
-            about = {each: offered.get(each) or _about(entry, preset, each) for each in models}
-            facts = _facts(_overlay(entry, preset, model), preset)
+            about = {each: offered.get(each) or self._about(entry, preset, each) for each in models}
+            facts = _facts(self._overlay(entry, preset, model), preset)
             facts["about"] = {each: known for each, known in about.items() if known}
             origin = "discovered" if name in self._found else "configured"
             listed.append(
@@ -240,7 +236,88 @@ class Models:
         """Yield (name, api, address of its calls, entry) of the owner's, the default one first."""
         for name in dict.fromkeys((self.default, *self._entries)):
             if entry := self._entries.get(name):
-                yield name, *_place_of(entry, _preset(entry), self._apis), entry
+                yield name, *_place_of(entry, self._preset(entry), self._apis), entry
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    def _check(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Raise ConfigError for a mistake in the owner's configuration, at start."""
+        where = f"server.providers.{name}"
+        presets = self.vendors.presets
+        known = find_preset(entry.get("preset") or "", presets)
+        if known is None:
+            preset = str(entry["preset"])
+            near = difflib.get_close_matches(preset, presets, 1)
+            hint = f"is not known; did you mean {near[0]}?" if near else ""
+            if extension := left_out(self._extensions, preset):
+                hint = f"needs the extension {extension}, which server.extensions leaves out"
+            hint = hint or f"is not known: {', '.join(presets)}"
+            raise ConfigError(f"{where}.preset: {preset!r} {hint}")
+        flags = {each.name for each in fields(Preset)} - OF_THE_ENTRY
+        special = [each for each in entry.get("models") or () if isinstance(each, Mapping)]
+        for each in (entry, *special):
+            if unknown := {*(each.get("quirks") or {})} - flags:
+                raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is no flag")
+        if not (entry.get("api_url") or known.base_url):
+            raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
+        try:
+            for each in (entry, *special):
+                _place_of({**entry, "api": each.get("api", entry.get("api"))}, known, self._apis)
+        except ValueError as error:
+            raise ConfigError(f"{where}.api_url: {error}") from None
+
+    def _preset(self, entry: Mapping[str, Any]) -> Preset:
+        preset = find_preset(entry.get("preset") or "", self.vendors.presets)
+        assert preset is not None, "checked at start"
+        quirks = dict(entry.get("quirks") or {})
+        if "tool_choice_modes" in quirks:
+            quirks["tool_choice_modes"] = frozenset(quirks["tool_choice_modes"])
+        return replace(preset, **quirks) if quirks else preset
+
+    def _with_key(self, entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+        """Return the entry, with the vendor's usual environment variable as key where it has none.
+
+        Only if the entry's host is the one that the variable belongs to.
+        """
+        preset = find_preset(entry.get("preset") or "", self.vendors.presets)
+        found = dict(entry)
+        if preset is None or entry.get("api_key") or not preset.key_env:
+            return found
+        host = host_of(entry.get("api_url") or preset.base_url)
+        if host and host == host_of(env.get(preset.url_env, "").strip() or preset.base_url):
+            found["api_key"] = next((env[key] for key in preset.key_env if env.get(key)), "")
+        return found
+
+    def _overlay(self, entry: Mapping[str, Any], preset: Preset, model: str) -> dict[str, Any]:
+        """Return the entry, changed by its settings for one model, on top of its public facts."""
+        special = [
+            m for m in entry.get("models") or () if isinstance(m, dict) and m.get("name") == model
+        ]
+        secret = ("name", "api_url", "api_key", "headers", "preset")
+        own = {**entry, **{k: v for m in special for k, v in m.items() if k not in secret}}
+        return self._with_public(own, preset, model)
+
+    def _with_public(self, entry: dict[str, Any], preset: Preset, model: str) -> dict[str, Any]:
+        """Return the entry with what is publicly known where it says nothing itself."""
+        known = self.vendors.public_facts(entry.get("api_url") or preset.base_url, model)
+        own = {key: value for key, value in entry.items() if value is not None}
+        if _costs(entry):
+            known.pop("costs", None)
+            known.pop("cost_unit", None)
+        kind = _mapping(known, "model_type") | _mapping(own, "model_type")
+        return known | own | ({"model_type": kind} if kind else {})
+
+    def _about(
+        self, entry: Mapping[str, Any], preset: Preset, model: str, window: int | None = None
+    ) -> Json:
+        """Return what is known of a model: {window?, price?}, in tokens and per 1,000 of them."""
+        known = self._overlay(entry, preset, model)
+        about: Json = {}
+        if size := known.get("max_context") or window:
+            about["window"] = size
+        if costs := _costs(known):
+            about["price"] = {**costs, "unit": known.get("cost_unit") or ""}
+        return about
 
     def _check_modes(self, name: str, entry: Mapping[str, Any]) -> None:
         """Raise ConfigError for a tool mode that is not there."""
@@ -281,7 +358,7 @@ class Models:
             return model in (adapter.models or [adapter.model_name or name])
         if entry is None:
             return name == model
-        usual = entry.get("model_name") or _preset(entry).model_name
+        usual = entry.get("model_name") or self._preset(entry).model_name
         return model in (_listed_models(entry) or [usual, *self._offered.get(name, ())])
 
     def _provider_model(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
@@ -293,16 +370,16 @@ class Models:
             if (last := self.fallbacks.get(name)) and model in ("", last.model):
                 return last
             what = f"the model {model!r}" if last else f"a provider named {name!r}"
-            text = f"This server does not have {what}." if name else NO_MODEL
+            text = f"This server does not have {what}." if name else self.vendors.no_model
             raise _unknown(text, name, self.names())
-        preset = _preset(entry)
+        preset = self._preset(entry)
         model = model or entry.get("model_name") or preset.model_name
         offered = _listed_models(entry)
         if offered and model not in offered:
             raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
         if not model:
             raise _unknown(f"The provider {name!r} needs a model_name.", "", offered)
-        entry = _overlay(entry, preset, model)
+        entry = self._overlay(entry, preset, model)
         theirs = _mapping(wanted, "model_settings")
         theirs.pop("extra_body", None)  # it could undo what the owner has set
         settings = _mapping(entry, "model_settings") | theirs
@@ -323,7 +400,7 @@ class Models:
         settings.pop("extra_body", None)
         limits = [each for each in (adapter.max_tokens, wanted.get("max_tokens")) if each]
         provider = Provider(
-            *(name, "", model or adapter.model_name or name, PRESETS["custom"]),
+            *(name, "", model or adapter.model_name or name, CUSTOM),
             is_function_call=adapter.is_function_call and kind.get("is_function_call") is not False,
             is_reasoning=adapter.is_reasoning,
             max_tokens=min(limits, default=None),
@@ -346,10 +423,10 @@ class Models:
                 f" choose one by name: {known}."
             )
             raise _refusal(detail)
-        preset = find_preset(_text(wanted, "preset"))
+        preset = find_preset(_text(wanted, "preset"), self.vendors.presets)
         if preset is None:
             name = _text(wanted, "preset")
-            raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
+            raise _unknown(f"There is no preset {name!r}.", name, list(self.vendors.presets))
         try:
             place = _place_of(wanted, preset, self._apis)
         except ValueError as error:
@@ -364,7 +441,7 @@ class Models:
         if why := why_missing(_text(wanted, "tool_mode"), self._modes):
             raise _invalid("tool_mode", why)
         settings = _mapping(wanted, "model_settings")
-        wanted = _with_public(wanted, preset, model)
+        wanted = self._with_public(wanted, preset, model)
         provider = _provider(
             *(host, place, wanted, {}, preset, model, settings),
             key=key,
@@ -484,78 +561,11 @@ def _place_of(entry: Mapping[str, Any], preset: Preset, apis: Collection[str]) -
     return api, request_url(api, given, preset)
 
 
-def _check(name: str, entry: Mapping[str, Any], apis: Collection[str]) -> None:
-    """Raise ConfigError for a mistake in the owner's configuration, at start."""
-    where = f"server.providers.{name}"
-    known = find_preset(entry.get("preset") or "")
-    if known is None:
-        near = difflib.get_close_matches(str(entry.get("preset")), PRESETS, 1)
-        hint = f"; did you mean {near[0]}?" if near else ": " + ", ".join(PRESETS)
-        raise ConfigError(f"{where}.preset: {entry['preset']!r} is not known{hint}")
-    flags = {each.name for each in fields(Preset)} - OF_THE_ENTRY
-    special = [each for each in entry.get("models") or () if isinstance(each, Mapping)]
-    for each in (entry, *special):
-        if unknown := {*(each.get("quirks") or {})} - flags:
-            raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is no flag")
-    if not (entry.get("api_url") or known.base_url):
-        raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
-    try:
-        for each in (entry, *special):
-            _place_of({**entry, "api": each.get("api", entry.get("api"))}, known, apis)
-    except ValueError as error:
-        raise ConfigError(f"{where}.api_url: {error}") from None
-
-
-def _preset(entry: Mapping[str, Any]) -> Preset:
-    preset = find_preset(entry.get("preset") or "")
-    assert preset is not None, "checked at start"
-    quirks = dict(entry.get("quirks") or {})
-    if "tool_choice_modes" in quirks:
-        quirks["tool_choice_modes"] = frozenset(quirks["tool_choice_modes"])
-    return replace(preset, **quirks) if quirks else preset
-
-
-def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry, with the vendor's usual environment variable as key where it has none.
-
-    Only if the entry's host is the one that the variable belongs to.
-    """
-    preset = find_preset(entry.get("preset") or "")
-    found = dict(entry)
-    if preset is None or entry.get("api_key") or not preset.key_env:
-        return found
-    host = host_of(entry.get("api_url") or preset.base_url)
-    if host and host == host_of_keys(preset, env):
-        found["api_key"] = next((env[key] for key in preset.key_env if env.get(key)), "")
-    return found
-
-
 def _listed_models(entry: Mapping[str, Any]) -> list[str]:
     """Return the models an entry lists; [] means any."""
     names = [m if isinstance(m, str) else m.get("name") for m in entry.get("models") or ()]
     own = [entry["model_name"]] if names and entry.get("model_name") else []
     return list(dict.fromkeys([*own, *(str(name) for name in names if name)]))
-
-
-def _overlay(entry: Mapping[str, Any], preset: Preset, model: str) -> dict[str, Any]:
-    """Return the entry, changed by its settings for one model, on top of its public facts."""
-    special = [
-        m for m in entry.get("models") or () if isinstance(m, dict) and m.get("name") == model
-    ]
-    secret = ("name", "api_url", "api_key", "headers", "preset")
-    own = {**entry, **{k: v for m in special for k, v in m.items() if k not in secret}}
-    return _with_public(own, preset, model)
-
-
-def _with_public(entry: dict[str, Any], preset: Preset, model: str) -> dict[str, Any]:
-    """Return the entry with what is publicly known of the model where it says nothing itself."""
-    known = public_facts(entry.get("api_url") or preset.base_url, model)
-    own = {key: value for key, value in entry.items() if value is not None}
-    if _costs(entry):
-        known.pop("costs", None)
-        known.pop("cost_unit", None)
-    kind = _mapping(known, "model_type") | _mapping(own, "model_type")
-    return known | own | ({"model_type": kind} if kind else {})
 
 
 def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
@@ -569,17 +579,6 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
         if entry.get(key):
             facts[key] = entry[key]
     return facts
-
-
-def _about(entry: Mapping[str, Any], preset: Preset, model: str, window: int | None = None) -> Json:
-    """Return what is known of a model: {window?, price?}, in tokens and per 1,000 of them."""
-    known = _overlay(entry, preset, model)
-    about: Json = {}
-    if size := known.get("max_context") or window:
-        about["window"] = size
-    if costs := _costs(known):
-        about["price"] = {**costs, "unit": known.get("cost_unit") or ""}
-    return about
 
 
 def _adapter_facts(adapter: Adapter) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .. import extensions
 from ..json_types import Json, Message, RunWarning
 from . import Options
 from .decoder import Rescue, Scanner
-from .vendors import Provider
+from .provider import Provider
 
 Readers = tuple[Scanner | None, Rescue]  # of calls in a text: while it streams, and in all of it
 NO_CALLS: Readers = (None, lambda text: ())

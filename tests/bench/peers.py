@@ -221,7 +221,7 @@ def running(names: Sequence[str] = ()) -> Iterator[list[Peer]]:
 def config(provider: str) -> dict[str, Any]:
     """The server's: this one provider, and room for the streams of the largest measure. All else is
     the default: logging, the sandbox, tools."""
-    main = {"preset": "openai", "api_url": f"{provider}/v1", "api_key": "k", "model_name": "s"}
+    main = {"api_url": f"{provider}/v1", "api_key": "k", "model_name": "s"}
     return {
         "server": {
             "providers": {"main": main},

@@ -1,7 +1,7 @@
 /**
  * A model is connected in the page, from an empty home: the key of a scripted provider is pasted, tried, kept and used. Then
- * each part of the server's settings. The job: {url, provider, key, site, second, closed, mcp, guest}, of servers as in test_server_settings.py;
- * `guest` is the link of one who does not own the second.
+ * each part of the server's settings. The job: {url, provider, key, site, second, closed, mcp, guest, plain}, of servers as in test_server_settings.py;
+ * `guest` is the link of one who does not own the second; the third, `plain`, knows no vendors.
  */
 import { main } from "./driver.mjs";
 import { parts } from "./server-parts.mjs";
@@ -278,5 +278,23 @@ await main(async (walk, job) => {
       }
     });
     if (status !== 403) throw new Error(`${status}`);
+  });
+
+  await walk.step("a server that knows no vendors asks for an address alone", async () => {
+    await page.goto(job.plain);
+    await walk.sees(CARD, "Connect a model");
+    await page.waitForSelector(`${CARD} details[open] input[type=url]`, { visible: true });
+    if (/Paste a key|Keys are made/.test(await page.$eval(CARD, (el) => el.innerText))) throw new Error("it asks for a key");
+    await walk.clean("the card without vendors");
+    await walk.shot("15-no-vendors");
+    await openServer();
+    await walk.press("Add a provider", `${part("providers")} button`);
+    await field("providers", "Address");
+    const labels = await page.$$eval(`${part("providers")} .host-form label`, (all) => all.filter((el) => el.checkVisibility()).map((el) => el.innerText.trim()));
+    if (labels.some((label) => label.startsWith("Vendor"))) throw new Error(labels.join());
+    await walk.write(await field("providers", "Address"), `${job.provider}/v1`);
+    await walk.write(await field("providers", "Key"), job.key);
+    await walk.press("Test", `${part("providers")} .host-form button`);
+    await walk.sees(part("providers"), "2 models");
   });
 });

@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from server.extensions import present
+
 from ..tooling import tools
 from ..tooling.child import Child
 from . import walks
@@ -32,6 +34,8 @@ SHARED = {
         ],
     }
 }
+# One that does not know vendors, with the demo alone.
+PLAIN = {"server": {"discover": False, "extensions": [*({*present()} - {"vendors", "key_trial"})]}}
 MCP = """
 import json, sys
 for line in sys.stdin:
@@ -193,7 +197,7 @@ class OwnServer:
 class ServerSettings(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
-            server, shared = OwnServer(stack), OwnServer(stack, SHARED)
+            server, shared, plain = (OwnServer(stack, each) for each in (None, SHARED, PLAIN))
             job = {
                 "url": f"{server.url}/#key={server.key}",
                 "provider": server.model.url,
@@ -203,6 +207,7 @@ class ServerSettings(walks.OneEngine):
                 "closed": str(server.closed),
                 "mcp": f"{sys.executable} {server.mcp}",
                 "guest": f"{shared.url}/#key={GUEST}",
+                "plain": f"{plain.url}/#key={plain.key}",
             }
             self.walk("server-settings", browser, job, server.asks, expected=walks.failed)
             self.assertIn(KEY, server.model.keys)

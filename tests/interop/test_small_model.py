@@ -17,11 +17,11 @@ from server.lib.json_schema.validate import validate
 from server.lib.strict_json import dumps
 from server.models import Options
 from server.models.chat import OpenAIAPI
-from server.models.vendors import PRESETS, Provider, endpoint
+from server.models.provider import Provider, endpoint
 
 from ..bench.context import OPTIONS, Policy, Yaa
 from ..extensions import needs
-from ..models.fakes import TOOL_MODES, message, options
+from ..models.fakes import TOOL_MODES, message, options, preset_named
 from ..tooling import tools, turns
 from .local_model import NEEDED, LocalModel
 
@@ -99,7 +99,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.client.close)
 
     def api(self, mode: str) -> OpenAIAPI:
-        preset = PRESETS["llamacpp"]
+        preset = preset_named("llamacpp")
         source = Provider("local", endpoint(self.model.url), "smollm2", preset, tool_mode=mode)
         source = replace(source, settings={"temperature": 0})
         return OpenAIAPI(source, self.client, modes=TOOL_MODES)

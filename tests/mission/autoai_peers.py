@@ -123,7 +123,7 @@ USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
 
 def config(model: Model, **server: Any) -> Json:
-    main = {"preset": "openai", "api_url": f"{model.url}/v1", "api_key": "k", "model_name": "s"}
+    main = {"api_url": f"{model.url}/v1", "api_key": "k", "model_name": "s"}
     return {
         "server": {
             "providers": {"main": main},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import unittest
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,9 @@ from server import extensions
 from server.json_types import Event, Session
 from server.models import Options, registry
 from server.models.http_model import RemoteAPI
+from server.models.provider import Preset, Provider, choose_api, endpoint
 from server.models.tool_mode import MODES
-from server.models.vendors import PRESETS, Preset, Provider, choose_api, endpoint
+from server.models.vendors import known_vendors
 from server.session.fold import Folder
 
 logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
@@ -25,6 +27,8 @@ logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are w
 APIS: dict[str, type[RemoteAPI]] = registry.APIS | extensions.model_apis((extensions.ALL,))
 # So every tool mode.
 TOOL_MODES = {**MODES, **extensions.tool_modes((extensions.ALL,))}
+# Presets, too: `custom`, and those of an extension.
+PRESETS = known_vendors((extensions.ALL,)).presets
 KEY = "sk-canary-0123456789abcdef"
 
 
@@ -46,9 +50,16 @@ def usual_api(preset: Preset) -> str:
     return ""
 
 
+def preset_named(name: str) -> Preset:
+    """A preset; a test of one that no extension has is skipped."""
+    if name not in PRESETS:
+        raise unittest.SkipTest(f"no extension has the preset {name}")
+    return PRESETS[name]
+
+
 def provider(url: str = "http://127.0.0.1:1", preset: str = "custom", **changes: Any) -> Provider:
     quirks = changes.pop("quirks", {})
-    of_preset = replace(PRESETS[preset], **quirks) if quirks else PRESETS[preset]
+    of_preset = replace(preset_named(preset), **quirks)
     made = Provider("main", endpoint(url), "m-1", of_preset, key=KEY)
     return replace(made, **changes) if changes else made
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from server.models.vendors import API_PATHS
+from server.models.provider import API_PATHS
 
 Part = tuple[Any, ...]
 Json = dict[str, Any]

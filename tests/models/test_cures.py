@@ -11,13 +11,14 @@ from server.json_types import Event
 from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import RemoteAPI
+from server.models.provider import API_PATHS
 from server.models.quirks import LEFT_OUT, EndpointState, cures, other_api
 from server.models.registry import Models
-from server.models.vendors import API_PATHS, PRESETS
 
 from ..extensions import needs
 from .fakes import (
     APIS,
+    PRESETS,
     Server,
     answer,
     error,
@@ -201,7 +202,7 @@ class Sent(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(seen, [urls, left, left])
 
     def models(self, server: Server) -> Models:
-        entry = {"preset": "openai", "api_url": server.url, "api_key": "k", "model_name": "m-1"}
+        entry = {"api_url": server.url, "api_key": "k", "model_name": "m-1"}
         return Models({"providers": {"main": entry}}, self.client, {})
 
     @needs("responses_api")

@@ -26,10 +26,10 @@ from server.models import BaseAPI, Options
 from server.models.chat import OpenAIAPI
 from server.models.chat_request import MANY
 from server.models.http_model import FAST, RemoteAPI
+from server.models.provider import API_PATHS, Provider, endpoint
 from server.models.quirks import EndpointState
 from server.models.registry import Model
 from server.models.tool_mode import MODES
-from server.models.vendors import API_PATHS, PRESETS, Provider, endpoint
 from server.session.fold import Folder
 from server.session.quoted_texts import SentTexts
 
@@ -37,6 +37,7 @@ from ..fakes import CountingToolbox, Ids, ManualClock, agent, user
 from .fakes import (
     APIS,
     KEY,
+    PRESETS,
     FakeTime,
     Request,
     Server,

@@ -8,9 +8,8 @@ from typing import Any
 
 from server.lib.http.client import Client
 from server.models.failure import Failure
-from server.models.model_list import base_of, list_models
+from server.models.model_list import MAX_MODELS, ListedModel, base_of, list_models
 from server.models.registry import Models
-from server.models.vendors import MAX_MODELS, ListedModel
 
 from ..extensions import needs
 from .fakes import APIS, KEY, Peer, Reply, Server, answer, error, serving
@@ -86,7 +85,7 @@ class Lists(unittest.IsolatedAsyncioTestCase):
 
     @needs("messages_api")
     async def test_what_the_messages_api_is_sent(self) -> None:
-        _, server = await self.ask(page({"data": []}), api="messages", preset="anthropic")
+        _, server = await self.ask(page({"data": []}), api="messages", quirks={"bearer": False})
         asked = server.requests[0]
         self.assertEqual(asked.line, "GET /v1/models?limit=1000 HTTP/1.1")
         self.assertEqual(asked.headers["x-api-key"], KEY)
@@ -100,7 +99,7 @@ class Lists(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_path_of_a_file_stays_private(self) -> None:
         rows = [{"id": "/home/ada/models/m.gguf"}, {"id": "C:\\models\\n.gguf"}]
-        found, _ = await self.ask(page({"data": rows}), preset="llamacpp")
+        found, _ = await self.ask(page({"data": rows}), quirks={"model_paths": True})
         self.assertEqual([model.name for model in found or ()], ["m.gguf", "n.gguf"])
 
     async def test_failures(self) -> None:

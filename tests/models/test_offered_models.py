@@ -16,7 +16,7 @@ from server.models.model_list import ask_vendors
 from server.models.registry import Models
 from server.models.vendors import DiscoveredProviders
 
-from .fakes import KEY, Peer, Reply, answer, serving
+from .fakes import KEY, Peer, Reply, Server, answer, serving
 
 
 def listing(*models: Any) -> bytes:
@@ -94,15 +94,11 @@ class Asked(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(known.catalog()[0]["models"], models)
                 self.assertEqual(len(server.requests), int(discovers and not more))
 
-    async def test_prices_that_are_public_are_told(self) -> None:
-        entry = {"preset": "openai", "api_key": KEY, "model_name": "gpt-5"}
-        models = Models({}, self.client, {}, DiscoveredProviders({"openai": entry}))
-        models.offer("openai", {"gpt-4o": None, "of-tomorrow": None})
-        about = models.catalog()[0]["about"]
-        self.assertEqual(set(about), {"gpt-5", "gpt-4o"})
-        self.assertEqual(about["gpt-4o"]["window"], 128000)
-        self.assertEqual(about["gpt-4o"]["price"]["unit"], "USD")
-        self.assertGreater(about["gpt-4o"]["price"]["output"], 0)
+
+def flags_of(server: Server) -> dict[str, Any]:
+    """The settings of a server with one provider, of which one model is known."""
+    own = {"api_url": server.url, "api_key": KEY, "model_name": "m"}
+    return {"server.sandbox.require": "none", "server.providers": {"own": own}}
 
 
 class InTheServer(unittest.IsolatedAsyncioTestCase):
@@ -113,28 +109,24 @@ class InTheServer(unittest.IsolatedAsyncioTestCase):
             await go_on.wait()
             await peer.send(listing("late"))
 
-        flags = {"server.sandbox.require": "none"}
         with tempfile.TemporaryDirectory() as folder:
             async with serving(slow) as server:
-                env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "m"}
-                async with App(load(Path(folder), None, {}, flags), env) as app:
+                async with App(load(Path(folder), None, {}, flags_of(server)), {}) as app:
                     await server.asked.wait()
-                    models = next(m for m in app.facts("")["models"] if m["name"] == "openai")
+                    models = next(m for m in app.facts("")["models"] if m["name"] == "own")
                     self.assertEqual(models["models"], ["m"])
                     go_on.set()
                     await app._background[1]
-                    models = next(m for m in app.facts("")["models"] if m["name"] == "openai")
+                    models = next(m for m in app.facts("")["models"] if m["name"] == "own")
                     self.assertEqual(models["models"], ["m", "late"])
 
     async def test_a_server_that_stops_does_not_wait_either(self) -> None:
         async def never(peer: Peer) -> None:
             await peer.gone()
 
-        flags = {"server.sandbox.require": "none"}
         with tempfile.TemporaryDirectory() as folder:
             async with serving(never) as server:
-                env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "m"}
-                app = App(load(Path(folder), None, {}, flags), env)
+                app = App(load(Path(folder), None, {}, flags_of(server)), {})
                 await app.open()
                 await server.asked.wait()
                 await app.close()

@@ -11,8 +11,8 @@ from typing import Any
 from server.json_types import Event
 from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
+from server.models.provider import API_PATHS, CUSTOM
 from server.models.quirks import QUIRKS, UNSIGNED, EndpointState, learn_flags
-from server.models.vendors import API_PATHS, PRESETS
 
 from .fakes import (
     APIS,
@@ -134,9 +134,9 @@ HISTORY: list[Any] = [
 
 class Words(unittest.TestCase):
     def test_what_a_refusal_teaches(self) -> None:
-        old = replace(PRESETS["custom"], max_tokens_field="max_tokens")
+        old = replace(CUSTOM, max_tokens_field="max_tokens")
         for words, flags in SAID:
-            base = old if flags == NEW else PRESETS["custom"]
+            base = old if flags == NEW else CUSTOM
             with self.subTest(words):
                 body = json.dumps({"error": {"message": words}}).encode()
                 found = learn_flags(body, base, {})

@@ -12,15 +12,15 @@ from server.config import ConfigError
 from server.errors import Problem
 from server.lib.http.client import Client
 from server.models.http_model import RemoteAPI
-from server.models.registry import NO_MODEL, Model, Models
-from server.models.vendors import OF_THE_ENTRY, DiscoveredProviders, Provider
+from server.models.provider import OF_THE_ENTRY, Provider
+from server.models.registry import Model, Models
+from server.models.vendors import DiscoveredProviders
 
 from ..fakes import ScriptedModel
 from .fakes import APIS, KEY, STOP, answer, options, said, serving, sse
 
 THEIRS = "sk-theirs-0123456789"
 MAIN = {
-    "preset": "openai",
     "api_url": "https://api.main.example/v1",
     "api_key": KEY,
     "model_name": "m-1",
@@ -33,7 +33,7 @@ MAIN = {
     "extra_body": {"store": False},
 }
 OTHER = {
-    "preset": "deepseek",
+    "api_url": "https://api.other.example/v1",
     "api_key": "sk-other",
     "models": ["d-1", {"name": "d-2", "max_tokens": 7}],
 }
@@ -75,10 +75,6 @@ class Apis(unittest.TestCase):
 
     def test_of_the_server(self) -> None:
         cases: list[tuple[dict[str, Any], str, str]] = [
-            ({"preset": "openai", "api": "chat"}, "chat")
-            + ("https://api.openai.com/v1/chat/completions",),
-            ({"preset": "openai", "api_url": "https://gateway.example/v1"}, "chat")
-            + ("https://gateway.example/v1/chat/completions",),
             ({"api_url": "http://127.0.0.1:8080/v1"}, "chat")
             + ("http://127.0.0.1:8080/v1/chat/completions",),
         ]
@@ -110,37 +106,16 @@ class Apis(unittest.TestCase):
             "api_url": "https://else.example",
             "api_key": "x",
         }
-        special |= {"headers": {"X-Org": "else"}, "preset": "deepseek"}
+        special |= {"headers": {"X-Org": "else"}, "preset": "other"}
         entry = {**MAIN, "models": ["m-1", special]}
         usual, other = (provider(models({"main": entry}), model_name=n) for n in ("m-1", "m-2"))
         self.assertEqual((usual.max_tokens, other.max_tokens), (1000, 7))
         for part in ("url", "key", "headers", "preset"):
             self.assertEqual(getattr(other, part), getattr(usual, part), part)
 
-    def test_the_environments_key_goes_to_its_vendor_only(self) -> None:
-        env = {"OPENAI_API_KEY": KEY}
-        entry = {"preset": "openai", "model_name": "m"}
-        self.assertEqual(provider(models({"main": entry}, env=env)).key, KEY)
-        elsewhere = {**entry, "api_url": "https://evil.example/v1"}
-        self.assertEqual(provider(models({"main": elsewhere}, env=env)).key, "")
-
-    def test_beside_a_base_url_it_goes_to_that_host_only(self) -> None:
-        vendor = {"preset": "openai", "model_name": "m"}
-        gateway = {**vendor, "api_url": "https://gate.example/v1"}
-        for base, keys in (
-            ("https://gate.example", ("", KEY)),
-            ("https://api.openai.com", (KEY, "")),
-            (" ", (KEY, "")),
-            ("https://[", ("", "")),
-        ):
-            env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": base}
-            found = (provider(models({"main": each}, env=env)).key for each in (vendor, gateway))
-            with self.subTest(base):
-                self.assertEqual(tuple(found), keys)
-
     def test_a_mistake_is_found_at_start(self) -> None:
         with self.assertRaises(ConfigError) as caught:
-            models({"main": {"preset": "openai", "api": "soap"}})
+            models({"main": {"api_url": "http://x", "api": "soap"}})
         self.assertIn("soap", str(caught.exception))
 
 
@@ -184,7 +159,7 @@ class Named(Case):
 
     def test_discovered_ones_come_after_configured_ones(self) -> None:
         found = DiscoveredProviders(
-            {"ollama": {"preset": "ollama", "model_name": "l"}, "main": {"preset": "vllm"}}
+            {"ollama": {"api_url": "http://127.0.0.1:1", "model_name": "l"}, "main": {}}
         )
         self.assertEqual(models({}, found=found).resolve({}).name, "ollama")
         made = models(found=found)
@@ -201,7 +176,7 @@ class Named(Case):
         for wanted in ({}, {"name": "auto"}, {"model_name": "x"}):
             with self.subTest(wanted):
                 error = self.problem(made, wanted)
-                self.assertEqual(error.detail, NO_MODEL)
+                self.assertEqual(error.detail, made.vendors.no_model)
         self.assertEqual(self.problem(made, {"name": "demo"}).code, "provider_unknown")
 
     def test_unknown(self) -> None:
@@ -235,7 +210,7 @@ class Named(Case):
         self.assertEqual(dict(found.costs), {"total": 0.002})
         self.assertEqual(found.extra_body, {"store": False})
         self.assertEqual(found.headers, {"X-Org": "secret-org-id"})
-        self.assertEqual(found.preset.name, "openai")
+        self.assertEqual(found.preset.name, "custom")
         self.assertEqual(provider(models(), name="main", max_tokens=10**6).max_tokens, 1000)
 
     def test_one_model_of_several(self) -> None:
@@ -333,12 +308,6 @@ class Own(Case):
                 else:
                     self.assertIs(provider(models(rules=rules), **asked).public_only, wanted)
 
-    def test_with_a_preset(self) -> None:
-        rules = {"allow": True, "hosts": ["api.deepseek.com"]}
-        found = provider(models(rules=rules), preset="deepseek", api_key=THEIRS)
-        self.assertEqual(found.url, "https://api.deepseek.com/v1/chat/completions")
-        self.assertEqual((found.model, found.key), ("deepseek-chat", THEIRS))
-
     def test_what_sessions_may_bring(self) -> None:
         cases: list[tuple[Any, str]] = [
             ({"allow": False, "hosts": ["*"]}, "none"),
@@ -367,11 +336,11 @@ class Own(Case):
 class Configured(unittest.TestCase):
     def test_mistakes_are_found_at_start(self) -> None:
         cases = {
-            "did you mean openai": {"preset": "opnai"},
+            "is not known; did you mean custom": {"preset": "costum"},
             "api_url is missing": {"model_name": "x"},
             "names a host": {"api_url": "http://"},
-            "quirks": {"preset": "vllm", "quirks": {"nonsense": True}},
-            "Invalid IPv6 URL": {"preset": "openai", "api_url": "http://[::1/v1"},
+            "quirks": {"api_url": "http://x", "quirks": {"nonsense": True}},
+            "Invalid IPv6 URL": {"api_url": "http://[::1/v1"},
         }
         for says, entry in cases.items():
             with self.subTest(says), self.assertRaisesRegex(ConfigError, says):
@@ -380,31 +349,18 @@ class Configured(unittest.TestCase):
     def test_quirks_say_neither_where_to_nor_with_which_key(self) -> None:
         for name in OF_THE_ENTRY:
             for entry in (
-                {"preset": "openai", "api_key": KEY, "quirks": {name: "http://evil.example"}},
-                {"preset": "openai", "models": [{"name": "m", "quirks": {name: ["PATH"]}}]},
+                {"api_url": "http://x", "api_key": KEY, "quirks": {name: "http://evil.example"}},
+                {"api_url": "http://x", "models": [{"name": "m", "quirks": {name: ["PATH"]}}]},
             ):
                 with self.subTest(entry), self.assertRaisesRegex(ConfigError, f"{name} is no flag"):
                     models({"main": entry})
 
     def test_quirks(self) -> None:
         quirks = {"implicit_think": True, "tool_choice_modes": ["auto"]}
-        made = models({"main": {"preset": "vllm", "model_name": "x", "quirks": quirks}})
+        made = models({"main": {"api_url": "http://x", "model_name": "x", "quirks": quirks}})
         preset = provider(made).preset
         self.assertTrue(preset.implicit_think)
         self.assertEqual(preset.tool_choice_modes, {"auto"})
-
-    def test_keys_from_the_environment(self) -> None:
-        env = {"DEEPSEEK_API_KEY": KEY}
-        cases = [
-            ({"preset": "deepseek"}, KEY),
-            ({"preset": "deepseek", "api_key": "own"}, "own"),
-            ({"preset": "deepseek", "api_url": "https://api.deepseek.com/beta/v1"}, KEY),
-            ({"preset": "deepseek", "api_url": "https://elsewhere.example/v1"}, ""),
-            ({"preset": "custom", "api_url": "https://api.deepseek.com", "model_name": "x"}, ""),
-        ]
-        for entry, key in cases:
-            with self.subTest(entry):
-                self.assertEqual(provider(models({"main": entry}, env=env)).key, key)
 
     def test_costs(self) -> None:
         costs = {"input": 1, "output": 2.5, "cached": 0.1, "nonsense": 3}
@@ -440,7 +396,7 @@ class Configured(unittest.TestCase):
         self.assertEqual([item["name"] for item in catalog], ["main", "other", "demo"])
         self.assertEqual([item.get("default") for item in catalog], [True, None, None])
         main, other, demo = catalog
-        self.assertEqual((main["preset"], main["max_context"]), ("openai", 8000))
+        self.assertEqual((main["preset"], main["max_context"]), ("custom", 8000))
         self.assertEqual(other["models"], ["d-1", "d-2"])
         self.assertTrue(demo["demo"])
 

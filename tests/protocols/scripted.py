@@ -63,7 +63,7 @@ class Scripted:
 
     def config(self) -> Json:
         """A server's configuration whose only model this is."""
-        main = {"preset": "openai", "api_url": f"{self.url}/v1", "api_key": "k", "model_name": "s"}
+        main = {"api_url": f"{self.url}/v1", "api_key": "k", "model_name": "s"}
         return {
             "server": {
                 "providers": {"main": main},

@@ -37,9 +37,9 @@ VALUES: dict[str, Any] = {
     "server.host": "127.0.0.2",
     "server.extensions": [],
     "server.api_keys.0.key": "l" * 20,
-    "server.providers.entry.preset": "openai",
+    "server.providers.entry.preset": "custom",
     "server.providers.entry.api_url": "http://192.0.2.7/v1",
-    "server.providers.entry.models.0.preset": "openai",
+    "server.providers.entry.models.0.preset": "custom",
     "server.providers.entry.models.0.api_url": "http://192.0.2.7/v1",
     "server.providers.entry.quirks": {"null_content": False},
     "server.providers.entry.models.0.quirks": {"null_content": False},
@@ -51,7 +51,7 @@ VALUES: dict[str, Any] = {
     "server.sandbox.network": "full",
     "session.config.yaa.output_schema": {"type": "object"},
     "session.config.llm_api.provider.name": "entry",
-    "session.config.llm_api.provider.preset": "openai",
+    "session.config.llm_api.provider.preset": "custom",
     "session.config.llm_api.provider.api_url": "http://192.0.2.7/v1",
 }
 for row in rows_for("KEY_VALUES"):

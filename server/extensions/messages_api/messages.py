@@ -20,8 +20,8 @@ from ...models import chat_request, provider_search
 from ...models.chat_request import of_answer, of_content, of_data_url
 from ...models.decoder import Delta, StreamDecoder, inner
 from ...models.http_model import RemoteAPI
+from ...models.provider import Provider
 from ...models.tool_call_assembler import PartialCall, opaque
-from ...models.vendors import Provider
 from ...session.media import plain_text
 
 # -- anthropic decoder ----------------------------------------------------------------------------

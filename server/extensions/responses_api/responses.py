@@ -20,8 +20,8 @@ from ...models.chat_request import of_answer, of_content
 from ...models.decoder import StreamDecoder, inner
 from ...models.failure import Failure
 from ...models.http_model import RemoteAPI
+from ...models.provider import Provider
 from ...models.tool_call_assembler import PartialCall
-from ...models.vendors import Provider
 
 # -- responses decoder ----------------------------------------------------------------------------
 # Decode the events of a Responses answer into the events of one assistant message.

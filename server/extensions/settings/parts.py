@@ -26,7 +26,9 @@ class SettingsParts(Parts):
         if host.live is None:
             return {}
         settings = Settings(host.live)
-        trials = SettingsTrials(config.server, self._entries, host.client, host.env, config.home)
+        trials = SettingsTrials(
+            config.server, self._entries, host.client, host.env, host.models.vendors
+        )
         return idempotency.of_process.wrap(
             {
                 **settings.routes(),

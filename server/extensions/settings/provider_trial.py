@@ -8,13 +8,14 @@ Nothing is written to disk, and the result contains no secret.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ...extensions import ALL
 from ...json_types import Json
 from ...lib.http.client import Client
 from ...lib.http.parser import is_loopback
@@ -22,12 +23,11 @@ from ...lib.runtime.secret_filter import remove_texts
 from ...models import Options
 from ...models.failure import Failure
 from ...models.http_model import RemoteAPI
-from ...models.model_list import get_json, list_models
-from ...models.public_models import public_facts
+from ...models.model_list import ListedModel, get_json, list_models
+from ...models.provider import host_of
 from ...models.registry import Models
-from ...models.vendors import ListedModel
+from ...models.vendors import Vendors, known_vendors
 from ...telemetry import redact
-from .key_shapes import VENDORS
 
 CALL_S = 60.0  # longest call of a model
 MAX_TOKENS = 512  # of its answer; models that think first refuse a much lower limit
@@ -48,16 +48,21 @@ class Found(NamedTuple):
 
 
 async def try_provider(
-    name: str, entry: Mapping[str, Any], client: Client, env: Mapping[str, str]
+    name: str,
+    entry: Mapping[str, Any],
+    client: Client,
+    env: Mapping[str, str],
+    extensions: Collection[str] = (ALL,),
 ) -> Json:
     """Return {ok, preset, model_name, models, proof, took_ms, problem?} of an entry.
 
-    The entry is one of `server.providers`, whose shape was checked; `name` is for messages. A model
-    is {name, window?, price?}: tokens, and {input, output, …, unit} per 1,000 tokens. Raises
-    ConfigError for an entry that no server would start with.
+    The entry is one of `server.providers`, whose shape was checked; `name` is for messages;
+    `extensions` are those of the server. A model is {name, window?, price?}: tokens, and {input,
+    output, …, unit} per 1,000 tokens. Raises ConfigError for an entry that no server would start
+    with.
     """
     began = time.monotonic()
-    trial = Trial(name, entry, client, env)
+    trial = Trial(name, entry, client, env, extensions)
     provider = trial.api().provider
     secrets = [*redact.credentials(provider.headers.items()), provider.key]
     redact.register(secrets)  # the vendor's words are logged, and may repeat them
@@ -68,7 +73,8 @@ async def try_provider(
         problem = {"code": failure.code, "detail": failure.message}
         result |= {"ok": False, "model_name": "", "models": [], "proof": "", "problem": problem}
     else:
-        models = [_shown(model, provider.url) for model in found.models]
+        vendors = known_vendors(extensions)
+        models = [_shown(model, provider.url, vendors) for model in found.models]
         result |= {"model_name": found.model, "models": models, "proof": found.proof}
     hidden = [each for each in secrets if len(each) >= redact.MIN_SECRET]
     cleaned: Json = remove_texts(result, sorted(hidden, key=len, reverse=True))
@@ -83,6 +89,7 @@ class Trial:
     entry: Mapping[str, Any]
     client: Client
     env: Mapping[str, str]
+    extensions: Collection[str] = (ALL,)
 
     def api(self, model: str = "") -> RemoteAPI:
         """Return the API with `model`, else the entry's own or its vendor's usual one.
@@ -90,7 +97,8 @@ class Trial:
         Raises ConfigError.
         """
         entry = {key: value for key, value in self.entry.items() if key != "models"}
-        models = Models({"providers": {self.name: entry}}, self.client, self.env)
+        server = {"providers": {self.name: entry}, "extensions": self.extensions}
+        models = Models(server, self.client, self.env)
         usual = next(each["model"] for each in models.catalog() if each["name"] == self.name)
         wanted = {"name": self.name, "model_name": model or usual or NO_MODEL}
         api = models.resolve(wanted).api
@@ -130,9 +138,9 @@ class Trial:
         host = urlsplit(provider.url).hostname or ""
         if not provider.key or is_loopback(host):
             return True
-        vendor = VENDORS.get(provider.preset.name)
-        if vendor and vendor.proof and host == vendor.host:
-            await get_json(api, self.client, vendor.proof)
+        preset = provider.preset
+        if preset.proof and host == host_of(preset.base_url):
+            await get_json(api, self.client, preset.proof)
             return True
         try:
             return await list_models(api, self.client, with_key=False) is None
@@ -158,8 +166,8 @@ async def _call(api: RemoteAPI) -> None:
                 raise Failure(code, str(event.get("message") or code))
 
 
-def _shown(model: ListedModel, url: str) -> Json:
-    known = public_facts(url, model.name)
+def _shown(model: ListedModel, url: str, vendors: Vendors) -> Json:
+    known = vendors.public_facts(url, model.name)
     shown: Json = {"name": model.name}
     if window := model.window or known.get("max_context"):
         shown["window"] = window

@@ -23,7 +23,6 @@ from ..parts import Live
 from . import host_access
 from .config_file import ConfigFile, ConfigFileError, Reading, apply_changes
 from .hidden_secrets import hide
-from .key_shapes import vendors_info
 
 MAX_BODY = BodyLimits(1 << 20, 20_000)
 USED_S = 5.0  # how long a reply waits until a change is used
@@ -139,7 +138,6 @@ class Settings:
             "file": hide(reading.document),
             "effective": hide(server),
             "fixed": list(config.fixed),
-            "vendors": vendors_info(),
             **facts,
             "found": [
                 {

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -25,12 +24,12 @@ from ...lib.json_schema.objects import object_schema
 from ...lib.runtime.accounts import OWNER, Pool
 from ...lib.strict_json import pointer
 from ...models.http_model import RemoteAPI
-from ...models.vendors import host_of
+from ...models.provider import host_of
+from ...models.vendors import Vendors
 from ...settings import schema
 from ...tools.decorators import ToolError
 from . import host_access
 from .hidden_secrets import unmask
-from .key_shapes import Vendor, candidates, find_vendor, foreign_vendor, read_key, vendor_of
 from .provider_trial import Trial, try_provider
 
 MAX_BODY = BodyLimits(128 * 1024, 4_000)
@@ -38,9 +37,7 @@ AT_ONCE = 4  # trials; further ones wait
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 _OBJECT = {"type": "object"}
-_PROVIDER_BODY = object_schema(
-    {"provider": _OBJECT, "name": _NAME, "key": {"type": "string"}, "vendor": _NAME}, closed=True
-)
+_PROVIDER_BODY = object_schema({"provider": _OBJECT, "name": _NAME}, closed=True)
 _ENTRY = object_of(schema.PROVIDER, closed=True)
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _NOTHING: Json = {"ok": False, "preset": "", "model_name": "", "models": [], "proof": ""}
@@ -53,6 +50,7 @@ class SettingsTrials:
 
     `server` is the half in force, `providers` returns the entries that can be named: configured
     and discovered. `env`: the variables of the process, for `${NAME}` and the vendors' keys.
+    `vendors`: those that are known.
     """
 
     def __init__(
@@ -61,10 +59,10 @@ class SettingsTrials:
         providers: Entries,
         client: Client,
         env: Mapping[str, str],
-        home: Path,
+        vendors: Vendors,
     ) -> None:
         self._server = server
-        self._providers, self._client, self._env, self._home = providers, client, env, home
+        self._providers, self._client, self._env, self._vendors = providers, client, env, vendors
         self._turns = Pool(AT_ONCE, OWNER)
 
     def routes(self) -> dict[tuple[str, str], Route]:
@@ -72,52 +70,23 @@ class SettingsTrials:
         return {("POST", "/settings/try/provider"): Route(owners_only(self.provider))}
 
     async def provider(self, call: RequestContext) -> None:
-        """Try a provider: a whole entry, a saved one by its name, or a key alone."""
+        """Try a provider: a whole entry, or a saved one by its name."""
         body = await read_fields(call, MAX_BODY, _PROVIDER_BODY)
-        if "key" in body and not {"provider", "name"} & set(body):
-            await call.json(await self._try_key(body))
-            return
-        if "key" in body or "vendor" in body or not body:
-            text = "Send a `provider`, the `name` of one, both, or a `key` (with its `vendor`)"
-            raise Problem("request_invalid", text)
+        if not body:
+            raise Problem("request_invalid", "Send a `provider`, the `name` of one, or both")
         name, entry = self._entry_of(body)
         saved = self._providers().get(name)
         await check_openings(self._server, "providers", name, entry, saved)
         await call.json(await self._try_entry(name, entry))
 
-    # -- providers --------------------------------------------------------------------------------
-
-    async def _try_key(self, body: Json) -> Json:
-        """Return what a key is good for, at the vendor that it or the request names."""
-        try:
-            key = read_key(body["key"])
-        except ValueError as error:
-            raise misfit(("key",), str(error)) from None
-        vendor = certain = vendor_of(key)
-        if "vendor" in body:
-            vendor = find_vendor(body["vendor"])
-            if vendor is None:
-                raise misfit(("vendor",), "no vendor whose address is known here")
-        if vendor is None:
-            several = [_named(each) for each in candidates(key)]
-            text = "Several vendors have keys of this kind: say whose it is. It was sent to nobody"
-            return _refused("vendor_unclear", text, candidates=several)
-        if certain and certain.host != vendor.host:
-            return _foreign(certain)
-        entry = {key: value for key, value in vendor.entry.items() if key != "model_name"}
-        found = await self._try_entry(vendor.name, {**entry, "api_key": key})
-        model = found["model_name"]
-        if vendor.model_name in [each["name"] for each in found["models"]]:
-            model = vendor.model_name
-        suggested = {**entry, "model_name": model} if model else entry
-        return {**found, "model_name": model, "vendor": vendor.name, "entry": suggested}
-
     async def _try_entry(self, name: str, entry: Json) -> Json:
-        provider = _api_of(name, entry, self._client, self._env).provider
-        if other := foreign_vendor(provider.key, provider.url):
-            return _foreign(other)
+        provider = self._api_of(name, entry).provider
+        if other := self._vendors.foreign_vendor(provider.key, provider.url):
+            return refuse_key(other)
         async with self._turns.turn():
-            return await try_provider(name, entry, self._client, self._env)
+            return await try_provider(
+                *(name, entry, self._client, self._env, self._server["extensions"])
+            )
 
     def _entry_of(self, body: Json) -> tuple[str, Json]:
         """Return the name and the entry of a request. Raises Problem."""
@@ -133,11 +102,19 @@ class SettingsTrials:
         _check_entry(entry)
         name = name or entry.get("preset") or host_of(entry.get("api_url", "")) or "custom"
         if kept and saved is not None:
-            urls = [_api_of(name, e, self._client, self._env).provider.url for e in (entry, saved)]
+            urls = [self._api_of(name, each).provider.url for each in (entry, saved)]
             new, old = (urlsplit(url)[:2] for url in urls)
             if new != old:
                 refuse_saved_secrets("provider", f"{old[0]}://{old[1]}")
         return name, entry
+
+    def _api_of(self, name: str, entry: Json) -> RemoteAPI:
+        names = self._server["extensions"]
+        try:
+            return Trial(name, entry, self._client, self._env, names).api()
+        except ConfigError as error:
+            text = str(error).removeprefix(f"server.providers.{name}").removeprefix(".")
+            raise misfit(("provider",), text) from None
 
 
 async def check_openings(
@@ -202,27 +179,17 @@ def _check_entry(entry: Json) -> None:
     refuse("request_invalid", errors)
 
 
-def _api_of(name: str, entry: Json, client: Client, env: Mapping[str, str]) -> RemoteAPI:
-    try:
-        return Trial(name, entry, client, env).api()
-    except ConfigError as error:
-        text = str(error).removeprefix(f"server.providers.{name}").removeprefix(".")
-        raise misfit(("provider",), text) from None
-
-
 def refuse_saved_secrets(member: str, where: str) -> NoReturn:
     """Refuse saved secrets for another place than theirs. Raises Problem."""
     raise misfit((member,), f"the saved secrets belong to {where}: send the secret itself")
 
 
-def _named(vendor: Vendor) -> Json:
-    return {"vendor": vendor.name, "title": vendor.title, "preset": vendor.preset}
+def refuse_key(vendor: Json) -> Json:
+    """Return the answer for a key of this vendor, {vendor, title, preset}, at another's address."""
+    text = f"This looks like a key of {vendor['title']}, so it was not sent to another vendor"
+    return trial_refusal("vendor_differs", text, candidates=[vendor])
 
 
-def _foreign(vendor: Vendor) -> Json:
-    text = f"This looks like a key of {vendor.title}, so it was not sent to another vendor"
-    return _refused("vendor_differs", text, candidates=[_named(vendor)])
-
-
-def _refused(code: str, detail: str, **more: Any) -> Json:
+def trial_refusal(code: str, detail: str, **more: Any) -> Json:
+    """Return the answer of a trial that asked nobody."""
     return {**_NOTHING, "took_ms": 0, "problem": {"code": code, "detail": detail}, **more}

@@ -19,8 +19,8 @@ from ...lib.http.client import Client, ClientError, Timeouts
 from ...lib.runtime.offload import offload
 from ...lib.strict_json import JSONError, browser_safe, loads
 from ...models.failure import MAX_ERROR_BODY, Failure, from_status, quote
+from ...models.provider import API_PATHS
 from ...models.registry import Models
-from ...models.vendors import API_PATHS
 from ...telemetry import trace_context
 
 PATH = "/audio/transcriptions"

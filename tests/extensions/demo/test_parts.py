@@ -11,7 +11,6 @@ from server.app import App
 from server.cli.serve import describe
 from server.config import load
 from server.extensions.demo.demo import DemoAPI
-from server.models.registry import NO_MODEL
 
 
 class Offered(unittest.IsolatedAsyncioTestCase):
@@ -38,7 +37,7 @@ class Offered(unittest.IsolatedAsyncioTestCase):
 
     async def test_without_it_the_start_says_that_no_model_is_set(self) -> None:
         app, said = await self.started({}, **{"server.extensions": []})
-        text = f"session.config.llm_api.provider: {NO_MODEL}"
+        text = f"session.config.llm_api.provider: {app.models.vendors.no_model}"
         self.assertEqual(app.problems()["model"], [text])
         self.assertIn(f"  problem  {text}", said)
         self.assertNotIn("demo", app.facts(""))

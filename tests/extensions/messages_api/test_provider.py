@@ -10,10 +10,12 @@ from server.errors import Problem
 from server.extensions.messages_api.messages import AnthropicAPI
 from server.lib.http.client import Client
 from server.models.http_model import RemoteAPI
+from server.models.provider import CUSTOM, choose_api, endpoint, request_url
 from server.models.registry import Models
-from server.models.vendors import PRESETS, DiscoveredProviders, choose_api, endpoint, request_url
+from server.models.vendors import DiscoveredProviders
 
-from ...models.fakes import KEY
+from ...models.fakes import KEY, preset_named
+from .. import needs
 
 CLAUDE = {"preset": "anthropic", "api_key": KEY, "model_name": "m"}
 OPEN = {"allow": True, "hosts": ["*"]}
@@ -30,6 +32,7 @@ def remote(made: Models, **wanted: Any) -> RemoteAPI:
     return api
 
 
+@needs("vendors")
 class Named(unittest.TestCase):
     def test_which_providers_speak_it(self) -> None:
         for entry, url in (
@@ -38,7 +41,7 @@ class Named(unittest.TestCase):
             + ("https://api.moonshot.cn/anthropic/v1/messages",),
             ({"api_url": "http://127.0.0.1:8080/v1/messages"}, "http://127.0.0.1:8080/v1/messages"),
         ):
-            for extensions in (["*"], ["messages_api"]):
+            for extensions in (["*"], ["messages_api", "vendors"]):
                 with self.subTest(entry, extensions=extensions):
                     for wanted in ({}, {"name": "main", "api": "chat"}):
                         api = remote(models(entry, extensions=extensions), **wanted)
@@ -56,10 +59,10 @@ class Named(unittest.TestCase):
             ("https://h/v1/messages?beta=true", "https://h/v1/messages?beta=true"),
         ):
             with self.subTest(url):
-                api = choose_api("messages", "", PRESETS["custom"])
+                api = choose_api("messages", "", CUSTOM)
                 self.assertEqual(endpoint(url, api), wanted)
         self.assertEqual(
-            request_url("messages", "", PRESETS["deepseek"]),
+            request_url("messages", "", preset_named("deepseek")),
             "https://api.deepseek.com/anthropic/v1/messages",
         )
 
@@ -70,9 +73,10 @@ class Named(unittest.TestCase):
             ("https://h/v1/chat/completions", "anthropic", "chat"),
         ):
             with self.subTest(url, preset=preset):
-                self.assertEqual(choose_api("", url, PRESETS[preset]), wanted)
+                self.assertEqual(choose_api("", url, preset_named(preset)), wanted)
 
 
+@needs("vendors")
 class NotNamed(unittest.TestCase):
     def test_a_configured_one_is_a_mistake(self) -> None:
         for entry in (CLAUDE, {"preset": "moonshot", "api": "messages"}):
@@ -80,17 +84,17 @@ class NotNamed(unittest.TestCase):
                 self.subTest(entry),
                 self.assertRaisesRegex(ConfigError, "'messages' is not kn"),
             ):
-                models(entry, extensions=[])
+                models(entry, extensions=["vendors"])
 
     def test_a_found_one_is_skipped(self) -> None:
         found = DiscoveredProviders({"anthropic": CLAUDE, "ollama": {"preset": "ollama"}})
         with self.assertLogs("yaa.llm", "WARNING") as logged:
-            made = Models({"extensions": []}, Client(), {}, found)
+            made = Models({"extensions": ["vendors"]}, Client(), {}, found)
         self.assertEqual(made.names(), ["ollama"])
         self.assertIn("'messages' is not known", logged.output[0])
 
     def test_a_sessions_own_is_refused(self) -> None:
-        made = Models({"client_providers": OPEN, "extensions": []}, Client(), {})
+        made = Models({"client_providers": OPEN, "extensions": ["vendors"]}, Client(), {})
         with self.assertRaises(Problem) as caught:
             made.resolve(CLAUDE)
         self.assertEqual(caught.exception.code, "session_invalid")

@@ -11,12 +11,14 @@ from server.extensions.responses_api.responses import ResponsesAPI
 from server.lib.http.client import Client
 from server.models.chat import OpenAIAPI
 from server.models.http_model import RemoteAPI
+from server.models.provider import choose_api, endpoint
 from server.models.registry import Models
-from server.models.vendors import PRESETS, DiscoveredProviders, choose_api, endpoint
+from server.models.vendors import DiscoveredProviders
 
-from ...models.fakes import KEY, answer, error, message, options, serving, tool
+from ...models.fakes import KEY, answer, error, message, options, preset_named, serving, tool
 from ...models.speakers import Chat
 from ...models.test_cures import ASK, EFFORT, YES
+from .. import needs
 
 HERE = "https://api.openai.com/v1"
 
@@ -32,6 +34,7 @@ def remote(made: Models, **wanted: Any) -> RemoteAPI:
     return api
 
 
+@needs("vendors")
 class Named(unittest.TestCase):
     def test_a_provider_at_its_vendors_address_speaks_it(self) -> None:
         for entry, url in (
@@ -41,7 +44,7 @@ class Named(unittest.TestCase):
             ({"api_url": "https://h/v1", "api": "responses"}, "https://h/v1/responses"),
             ({"api_url": "https://h/v1/responses/"}, "https://h/v1/responses"),
         ):
-            for extensions in (["*"], ["responses_api"]):
+            for extensions in (["*"], ["responses_api", "vendors"]):
                 with self.subTest(entry, extensions=extensions):
                     api = remote(models(entry, extensions=extensions))
                     self.assertIs(type(api), ResponsesAPI)
@@ -50,14 +53,15 @@ class Named(unittest.TestCase):
     def test_its_path(self) -> None:
         for url in ("https://h/v1", "https://h", "https://h/v1/responses/"):
             with self.subTest(url):
-                api = choose_api("responses", url, PRESETS["openai"])
+                api = choose_api("responses", url, preset_named("openai"))
                 self.assertEqual(endpoint(url, api), "https://h/v1/responses")
 
 
+@needs("vendors")
 class NotNamed(unittest.IsolatedAsyncioTestCase):
     def test_a_vendor_is_asked_by_chat_completions(self) -> None:
         for preset, url in (("openai", HERE), ("xai", "https://api.x.ai/v1")):
-            api = remote(models({"preset": preset}, extensions=[]))
+            api = remote(models({"preset": preset}, extensions=["vendors"]))
             with self.subTest(preset):
                 self.assertIs(type(api), OpenAIAPI)
                 self.assertEqual(api.provider.url, f"{url}/chat/completions")
@@ -69,20 +73,20 @@ class NotNamed(unittest.IsolatedAsyncioTestCase):
             {"preset": "openai", "models": ["a", {"name": "b", "api": "responses"}]},
         ):
             with self.subTest(entry), self.assertRaisesRegex(ConfigError, "'responses' is not kn"):
-                models(entry, extensions=[])
-            models(entry, extensions=["responses_api"])
+                models(entry, extensions=["vendors"])
+            models(entry, extensions=["responses_api", "vendors"])
 
     def test_a_found_one_is_skipped(self) -> None:
         entry = {"preset": "custom", "api": "responses", "api_url": "https://h/v1/responses"}
         found = DiscoveredProviders({"openai": entry, "ollama": {"preset": "ollama"}})
         with self.assertLogs("yaa.llm", "WARNING") as logged:
-            made = Models({"extensions": []}, Client(), {}, found)
+            made = Models({"extensions": ["vendors"]}, Client(), {}, found)
         self.assertEqual(made.names(), ["ollama"])
         self.assertIn("'responses' is not known", logged.output[0])
 
     def test_a_sessions_own_is_refused(self) -> None:
         rules = {"allow": True, "hosts": ["*"]}
-        made = Models({"client_providers": rules, "extensions": []}, Client(), {})
+        made = Models({"client_providers": rules, "extensions": ["vendors"]}, Client(), {})
         wanted = {"api_url": "https://h.example", "api": "responses", "api_key": KEY}
         with self.assertRaises(Problem) as caught:
             made.resolve({**wanted, "model_name": "m"})
@@ -95,7 +99,7 @@ class NotNamed(unittest.IsolatedAsyncioTestCase):
         refusal = error("400 No", EFFORT, param="reasoning_effort")
         async with serving(refusal, answer(Chat().stream(YES))) as server:
             entry = {"preset": "openai", "api_url": server.url, "api_key": KEY, "model_name": "m"}
-            made = Models({"providers": {"main": entry}, "extensions": []}, client, {})
+            made = Models({"providers": {"main": entry}, "extensions": ["vendors"]}, client, {})
             asked = remote(made).stream(ASK, [tool("look")], options())
             self.assertEqual(message([event async for event in asked])["content"], "yes")
         lines = [each.line.split()[1] for each in server.requests]

@@ -129,7 +129,7 @@ class Marks(unittest.TestCase):
 
     def test_an_open_value_is_decided(self) -> None:
         """A key that takes anything could hold a path: each one that is allowed is named here."""
-        # None of these can say where a request goes: OF_THE_ENTRY of models/vendors.py.
+        # None of these can say where a request goes: OF_THE_ENTRY of models/provider.py.
         allowed = {"costs", "extra_body", "model_settings", "quirks", "type", "scope"}
         found = set()
         for place, kind in every_text():

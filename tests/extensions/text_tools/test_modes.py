@@ -233,7 +233,7 @@ class WhereItIsNotNamed(unittest.TestCase):
         self.assertEqual([*self.models("text_tools").choices["tool_mode"]], every)
 
     def test_a_provider_of_the_server(self) -> None:
-        own = {"preset": "openai", "api_key": KEY}
+        own = {"api_url": "http://h", "api_key": KEY}
         for entry in (
             {**own, "tool_mode": "text"},
             {**own, "models": ["a", {"name": "b", "tool_mode": "text"}]},
@@ -280,7 +280,7 @@ class WhereItIsNotNamed(unittest.TestCase):
             self.assertEqual(self.models().check_session({"yaa": {"tool_mode": mode}}), [])
 
     def test_a_found_one_is_used_without_tools(self) -> None:
-        entry = {"preset": "llamacpp", "tool_mode": "json_schema", "api_url": "http://h/v1"}
+        entry = {"tool_mode": "json_schema", "api_url": "http://h/v1"}
         made = Models({"extensions": []}, Client(), {}, DiscoveredProviders({"local": entry}))
         self.assertEqual(made.names(), ["local"])
 

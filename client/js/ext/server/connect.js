@@ -25,11 +25,12 @@ yaa.define('ext/server/connect', [
     /** @param {any} settings */
     function build(settings) {
       if (settings.writable === false) return fill(body, h('p.problem', null, settings.why || t('host.readOnly')))
-      const key = keyPart(store, settings, finished)
+      const keyed = /** @type {Vendor[]} */ (settings.vendors ?? []).filter((one) => one.key_url && store.app.server.info()?.key_trial)
+      const key = keyed.length ? keyPart(store, keyed, finished) : null
       const url = urlPart(store, finished)
-      parts = [key, url]
-      fill(body, foundPart(store, settings, finished), key.el,
-        h('div.connect-folds', null, folded('link', t('host.connect.url'), url.el),
+      parts = key ? [key, url] : [url]
+      fill(body, foundPart(store, settings, finished), key?.el,
+        h('div.connect-folds', null, folded('link', t('host.connect.url'), url.el, !key),
           folded('folder', t('host.connect.folder'), folderForm(store, '', {}, () => toast(t('host.connect.folderKept'))))),
         demo ? h('div', null, h('button.button.ghost', { type: 'button', onclick: demo }, icon('play'), t('host.connect.demo'))) : null)
     }
@@ -46,7 +47,7 @@ yaa.define('ext/server/connect', [
   }
 
   /** @param {string} sign @param {string} title @param {any} inside */
-  const folded = (sign, title, inside) => h('details.connect-more', null, h('summary', null, icon(sign), title), inside)
+  const folded = (sign, title, inside, open = false) => h('details.connect-more', { open }, h('summary', null, icon(sign), title), inside)
 
   /** Models on this machine and keys in variables. @param {any} store @param {any} settings @param {(name: string) => void} finished */
   function foundPart(store, settings, finished) {
@@ -77,9 +78,8 @@ yaa.define('ext/server/connect', [
     finished(entry.model_name || name)
   }
 
-  /** @param {any} store @param {any} settings @param {(name: string) => void} finished */
-  function keyPart(store, settings, finished) {
-    const keyed = /** @type {Vendor[]} */ (settings.vendors ?? []).filter((one) => one.key_url)
+  /** @param {any} store @param {Vendor[]} keyed who gives out keys @param {(name: string) => void} finished */
+  function keyPart(store, keyed, finished) {
     const said = h('p.hint', { role: 'status' })
     const field = textField(t('host.connect.paste'), { type: 'password', placeholder: 'sk-…', hint: t('host.connect.keyHint'), oninput: look, onpaste: () => setTimeout(() => field.value() && trial.run()) })
     const vendor = choiceField(t('host.vendor'), [['', t('host.choose')]], '')
@@ -99,7 +99,7 @@ yaa.define('ext/server/connect', [
     hide(trial.press, true)
     const where = h('p.hint', null, t('host.connect.whereKey'), ' ', keyed.filter((one) => /^https:\/\//.test(one.key_url ?? '')).slice(0, MOST_LINKS).flatMap((one, i) => [i ? ', ' : '', h('a', { href: one.key_url }, one.title)]))
     const el = h('section.stack', null, field.el, said, vendor.el,
-      h('div.button-row', null, trial.press), trial.said, trial.note, result.el, keyed.length ? where : null)
+      h('div.button-row', null, trial.press), trial.said, trial.note, result.el, where)
 
     function forget() {
       entry = null

@@ -1,7 +1,7 @@
 // Providers of models: a list, a form for each, and a trial that asks the vendor for its models.
 
 yaa.define('ext/server/providers', ['ui/dom', 'ext/server/texts', 'ui/form', 'ext/server/parts', 'ext/server/trial', 'ext/server/values'], (
-  { h, fill, text }, { t }, { jsonField }, { textField, secretField, choiceField, checkField, formOf, row, badge, attempt, confirm, small, listPart }, { trialView, factsOf, offersOf }, { NAME, freeName, numberOf, isObject },
+  { h, fill, text, hide }, { t }, { jsonField }, { textField, secretField, choiceField, checkField, formOf, row, badge, attempt, confirm, small, listPart }, { trialView, factsOf, offersOf }, { NAME, freeName, numberOf, isObject },
 ) => {
   const PATH = ['server', 'providers']
   /** Those that have a field of their own. */
@@ -20,6 +20,7 @@ yaa.define('ext/server/providers', ['ui/dom', 'ext/server/texts', 'ui/form', 'ex
     // a secret stays at its place: under another name it would have to be given again
     const name = textField(t('host.name'), { value: old, readOnly: Boolean(old), hint: t('host.provider.nameHint') })
     const preset = choiceField(t('host.vendor'), [['', t('host.provider.other')], ...vendors.map((one) => /** @type {[string, string]} */ ([one.preset, one.title]))], entry.preset ?? '', t('host.provider.vendorHint'))
+    hide(preset.el, !vendors.some((one) => one.title))
     const url = textField(t('host.apiUrl'), { value: entry.api_url ?? '', inputmode: 'url', hint: t('host.provider.urlHint') })
     const key = secretField(t('host.key'), entry.api_key, t('host.provider.keyHint'))
     const model = textField(t('host.model'), { value: entry.model_name ?? '' })

@@ -29,7 +29,7 @@ yaa.define('ext/server/routes', ['io/api', 'io/changes'], ({ pause: wait }, { on
       /** @param {string} revision @param {any[]} changes */
       change: async (revision, changes) => settled(await change('PATCH', '/settings', { revision, changes })),
       /** @param {any} what @param {AbortSignal} [signal] */
-      tryProvider: (what, signal) => ask('POST', '/settings/try/provider', what, { signal, silence: TRIAL_MS }),
+      tryProvider: (what, signal) => ask('POST', `/settings/try/${'key' in what ? 'key' : 'provider'}`, what, { signal, silence: TRIAL_MS }),
       /** @param {string} name @param {any} entry @param {AbortSignal} [signal] */
       tryMcp: (name, entry, signal) => ask('POST', '/settings/try/mcp', { name, entry }, { signal, silence: TRIAL_MS }),
       /** @param {string} path '': where one may begin to look */

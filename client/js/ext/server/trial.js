@@ -41,7 +41,7 @@ yaa.define('ext/server/trial', ['ui/dom', 'ext/server/texts', 'ext/server/parts'
   /**
    * @param {{routes: any}} store
    * @param {{label: string, what: () => any, onModels?: (found: any) => void, onCandidates?: (vendors: Vendor[]) => void}} given
-   *   `what`: as `POST /settings/try/provider` takes it. `onCandidates`: nobody was asked, for the key may be of any of these
+   *   `what`: as `POST /settings/try/provider` takes it, or `…/key`. `onCandidates`: nobody was asked, for the key may be of any of these
    */
   const trialView = (store, { label, what, onModels, onCandidates }) => trialOf({
     label, what, then: onModels, going: t('host.try.going'),

@@ -1,4 +1,4 @@
-"""Tests of server/models/public_models.py, and of the table's use in server/models/registry.py."""
+"""The table of public_models.json, and its use in models/registry.py."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.extensions.vendors.presets import PRESETS
+from server.extensions.vendors.public_models import public_facts, table
 from server.lib.http.client import Client
 from server.lib.json_schema.field_types import NUMBER
-from server.models.public_models import public_facts, table
+from server.models.provider import host_of
 from server.models.registry import Models
-from server.models.vendors import PRESETS, host_of
+from server.models.vendors import DiscoveredProviders
 
-PROVIDERS = Path(__file__).parents[2] / "docs" / "reference" / "providers.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "extension-vendors.md"
 OPENAI = "https://api.openai.com/v1"
 PUBLIC = {"input": 0.0004, "output": 0.0016, "cached": 0.0001}
 
@@ -45,7 +47,7 @@ class Table(unittest.TestCase):
         hosts = {host_of(preset.base_url) for preset in PRESETS.values()} - local
         self.assertLessEqual(hosts, table()["hosts"].keys())
         number = sum(map(len, table()["hosts"].values()))
-        text = re.sub(r"\s+", " ", PROVIDERS.read_text("utf-8"))
+        text = re.sub(r"\s+", " ", PAGE.read_text("utf-8"))
         self.assertIn(
             f"{number} models at their vendors' own addresses, as of {table()['date']}", text
         )
@@ -111,6 +113,16 @@ class Use(unittest.TestCase):
         self.assertTrue(
             all(NUMBER.fits(each) for each in public_facts(OPENAI, "gpt-5")["costs"].values())
         )
+
+    def test_prices_that_are_public_are_told(self) -> None:
+        entry = {"preset": "openai", "api_key": "k", "model_name": "gpt-5"}
+        models = Models({}, Client(), {}, DiscoveredProviders({"openai": entry}))
+        models.offer("openai", {"gpt-4o": None, "of-tomorrow": None})
+        about = models.catalog()[0]["about"]
+        self.assertEqual(set(about), {"gpt-5", "gpt-4o"})
+        self.assertEqual(about["gpt-4o"]["window"], 128000)
+        self.assertEqual(about["gpt-4o"]["price"]["unit"], "USD")
+        self.assertGreater(about["gpt-4o"]["price"]["output"], 0)
 
 
 if __name__ == "__main__":

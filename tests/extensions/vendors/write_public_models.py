@@ -1,6 +1,6 @@
-"""Write server/models/public_models.json: public prices and windows of vendors' models.
+"""Write server/extensions/vendors/public_models.json: public prices and windows of vendors' models.
 
-    python3 -m tests.tooling.public_models CHECKOUT DATE
+    python3 -m tests.extensions.vendors.write_public_models CHECKOUT DATE
 
 CHECKOUT: of github.com/anomalyco/models.dev (TOML files, MIT licence), DATE: of its last commit,
 YYYY-MM-DD. Only facts are taken, of models that answer with text and are not withdrawn.
@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[2] / "server" / "models" / "public_models.json"
+TARGET = Path(__file__).parents[3] / "server" / "extensions" / "vendors" / "public_models.json"
 HOSTS = {  # address of an API: the checkout's name of its vendor
     "api.openai.com": "openai",
     "api.anthropic.com": "anthropic",

@@ -6,7 +6,8 @@ import re
 import unittest
 from urllib.parse import urlsplit
 
-from server.extensions.settings.key_shapes import (
+from server.extensions.vendors.discovery import LOCAL
+from server.extensions.vendors.key_shapes import (
     MAX_KEY,
     SHARED,
     VENDORS,
@@ -15,9 +16,9 @@ from server.extensions.settings.key_shapes import (
     foreign_vendor,
     read_key,
     vendor_of,
-    vendors_info,
 )
-from server.models.vendors import LOCAL, PRESETS
+from server.extensions.vendors.known import KNOWN
+from server.extensions.vendors.presets import PRESETS
 
 TAIL = "abcDEF0123456789abcDEF0123456789"
 CERTAIN = {
@@ -119,8 +120,8 @@ class Table(unittest.TestCase):
                 self.assertEqual(found.name if found else None, wanted)
 
     def test_what_the_page_offers(self) -> None:
-        listed = {each["vendor"]: each for each in vendors_info()}
-        self.assertEqual(len(listed), len(vendors_info()))
+        listed = {each["vendor"]: each for each in KNOWN.info()}
+        self.assertEqual(len(listed), len(KNOWN.info()))
         self.assertLess({*VENDORS, "ollama", "custom"}, set(listed))
         self.assertEqual(listed["anthropic"]["key_shape"], "sk-ant-")
         self.assertNotIn("key_shape", listed["mistral"])

@@ -8,13 +8,15 @@ import time
 import unittest
 from typing import Any
 
+from server.extensions.vendors.discovery import LOCAL, discover
 from server.lib.http.client import Client
 from server.models.http_model import RemoteAPI
+from server.models.provider import API_PATHS
 from server.models.registry import Models
-from server.models.vendors import API_PATHS, LOCAL, DiscoveredProviders, discover
+from server.models.vendors import DiscoveredProviders
 
-from ..tooling import patience
-from .fakes import KEY, Peer, Reply, Server, answer, serving
+from ...models.fakes import KEY, Peer, Reply, Server, answer, serving
+from ...tooling import patience
 
 
 def listing(*models: Any, **more: Any) -> bytes:

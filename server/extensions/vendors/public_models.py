@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..lib.strict_json import loads
-from .vendors import host_of
+from ...lib.strict_json import loads
+from ...models.provider import host_of
 
 
 @cache

@@ -1,7 +1,7 @@
 """Vendors whose keys people paste: how the text of a key looks, and where a key is made.
 
 A pasted key is sent to a vendor only if its shape belongs to that vendor alone, or if a person has
-named the vendor (trial_routes.py). Pure.
+named the vendor (key_trial). Pure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ...models.vendors import LOCAL, PRESETS, find_preset, host_of
+from ...models.provider import find_preset, host_of
+from .discovery import LOCAL
+from .presets import PRESETS
 
 MAX_KEY = 4_096  # characters; some keys are JSON Web Tokens
 
@@ -17,13 +19,12 @@ MAX_KEY = 4_096  # characters; some keys are JSON Web Tokens
 class Vendor(NamedTuple):
     """A vendor of models that gives out keys.
 
-    preset      of models/vendors.py
+    preset      of presets.py
     key_url     the page on which keys are made
     key_shape   how its keys begin, for people; "" if there is no sign
     pattern     of its keys and of nobody else's; "" if there is none
     api_url     where the preset has no address
     model_name  where the preset has none
-    proof       path below the base URL that refuses wrong keys, where the list of models is public
     """
 
     name: str
@@ -34,12 +35,16 @@ class Vendor(NamedTuple):
     pattern: str = ""
     api_url: str = ""
     model_name: str = ""
-    proof: str = ""
 
     @property
     def host(self) -> str | None:
         """Return the host that its keys belong to."""
         return host_of(self.api_url or PRESETS[self.preset].base_url)
+
+    @property
+    def info(self) -> dict[str, str]:
+        """Return {vendor, title, preset} of it."""
+        return {"vendor": self.name, "title": self.title, "preset": self.preset}
 
     @property
     def entry(self) -> dict[str, str]:
@@ -69,7 +74,6 @@ _ALL = (
     Vendor(
         *("openrouter", "OpenRouter", "openrouter", "https://openrouter.ai/settings/keys"),
         *("sk-or-", r"sk-or-.+"),
-        proof="/key",
     ),
     Vendor(
         *("groq", "Groq", "custom", "https://console.groq.com/keys", "gsk_", r"gsk_.+"),
@@ -183,14 +187,14 @@ def find_vendor(name: str) -> Vendor | None:
     """Return a vendor by its name, or by the name or alias of its preset; None if unknown."""
     if name in VENDORS:
         return VENDORS[name]
-    preset = find_preset(name) if name else None
+    preset = find_preset(name, PRESETS) if name else None
     return VENDORS.get(preset.name) if preset else None
 
 
 def vendors_info() -> list[dict[str, Any]]:
-    """Return what the page offers: vendors with keys, model servers at hand, any other address.
+    """Return what the page offers: vendors with keys, and model servers at hand.
 
-    Each is {vendor, title, preset, key_shape?, key_url?, api_url?, model_name?, needs_url?}.
+    Each is {vendor, title, preset, key_shape?, key_url?, api_url?, model_name?}.
     """
     listed: list[dict[str, Any]] = []
     for vendor in _ALL:
@@ -200,5 +204,4 @@ def vendors_info() -> list[dict[str, Any]]:
     for name, title in LOCAL.items():
         url = PRESETS[name].base_url
         listed.append({"vendor": name, "title": title, "preset": name, "api_url": url})
-    other = {"vendor": "custom", "title": "", "preset": "custom", "needs_url": True}
-    return [*listed, other]
+    return listed

@@ -1,0 +1,1 @@
+"""Vendors of models that are known (docs/reference/extension-vendors.md)."""
