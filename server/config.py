@@ -78,8 +78,8 @@ class Config:
 
     `home` is the home folder, `sources` names the layers that set something, `remarks` are lines
     for the log about variables of another system. `fixed`: dotted keys that variables and flags
-    set, which a file cannot change. `server` and `session` are deep copies at each read: editing a
-    session that was made from the defaults must not edit the defaults.
+    set, which a file cannot change. `server` must not be changed. `session` is a deep copy at each
+    read: editing a session that was made from the defaults must not edit the defaults.
     """
 
     def __init__(
@@ -91,17 +91,12 @@ class Config:
         remarks: tuple[str, ...] = (),
         fixed: tuple[str, ...] = (),
     ) -> None:
-        self._server = copy.deepcopy(dict(server))
+        self.server: dict[str, Any] = copy.deepcopy(dict(server))
         self._session: Any = copy.deepcopy(dict(session))
         self.home = home
         self.sources = sources
         self.remarks = remarks
         self.fixed = fixed
-
-    @property
-    def server(self) -> dict[str, Any]:
-        """Return a copy of the half `server`."""
-        return copy.deepcopy(self._server)
 
     @property
     def session(self) -> Session:
@@ -111,8 +106,8 @@ class Config:
 
     def secrets(self) -> list[str]:
         """Return every string of the half `server` that no log, event or response may contain."""
-        named = (value for _, value in secrets_in(self._server) if value)
-        return [*named, *secrets_within(self._server)]
+        named = (value for _, value in secrets_in(self.server) if value)
+        return [*named, *secrets_within(self.server)]
 
 
 def load(

@@ -93,12 +93,10 @@ class Precedence(Case):
 class Frozen(Case):
     def test_editing_what_was_read_edits_nobody_elses(self) -> None:
         found = self.load()
-        session, server = found.session, found.server
+        session = found.session
         session["config"]["tool"]["finish"] = {"auto_approve": True}
         session["config"]["limits"]["tool"]["wall_s"] = 1
-        server["limits"]["max_runs"] = 0
         self.assertEqual(found.session, DEFAULTS["session"])
-        self.assertEqual(found.server, DEFAULTS["server"])
         self.assertEqual(self.load().session, DEFAULTS["session"])
 
     def test_merge_shares_nothing_with_its_sources(self) -> None:

@@ -33,7 +33,7 @@ class KeeperParts(Parts):
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self._folders: dict[str, KeptFolder] = {}
-        server = host.config.server  # a copy, made anew each time
+        server = host.config.server
         self.room, self._settings = Room.of(server), server["keeper"]
         self._runs: PersonRuns | RemoteRuns | None = None
         self._resuming: asyncio.Task[None] | None = None

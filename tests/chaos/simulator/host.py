@@ -72,11 +72,6 @@ class KeptConfig(Config):
     """A configuration that is not copied at each read, which takes 0.3 ms."""
 
     @property
-    def server(self) -> dict[str, Any]:
-        """Return the server's part."""
-        return self._server
-
-    @property
     def session(self) -> Any:
         """Return the session's part."""
         return self._session
