@@ -181,7 +181,7 @@ class Folders(unittest.TestCase):
 
     def guarded(self, name: str) -> list[str]:
         """The kernel's test modules that say what of them goes with an extension."""
-        said = re.compile(rf'needs\([^)]*"{name}"|"{name}" in present\(\)')
+        said = re.compile(rf'needs\([^)]*"{name}"|"{name}" (not )?in (extensions\.)?present\(\)')
         files = sorted((self.folder / "tests").rglob("test_*.py"))
         names = [path.relative_to(self.folder).with_suffix("") for path in files]
         return [
