@@ -82,6 +82,7 @@ class Checking(Case):
         for word in ("demo", "no AI", "sandbox", str(self.home), "can be used"):
             self.assertIn(word, done.stdout)
 
+    @needs("vendors")
     def test_models_are_named_and_keys_are_not(self) -> None:
         main = {"preset": "openai", "api_key": "${SECRET}", "model_name": "gpt-x"}
         file = self.config({"server": {"providers": {"main": main}}})
@@ -103,6 +104,7 @@ class Checking(Case):
         self.assertIn("double", done.stdout)
         self.assertRegex(done.stdout, r"problem\s+tools/broken\.py: ")
 
+    @needs("vendors")
     def test_mistakes_are_one_line_each_and_golden(self) -> None:
         file, said = self.config({"server": {"prot": 1, "host": 5}}), []
         for arguments, env in (
