@@ -234,7 +234,7 @@ class Bytes(Case):
             metadata={"a": "b"},
         )
         (asked,) = self.served.provider.requests
-        wanted = {"temperature": 0.25, "seed": 7, "stop": ["x"], "max_completion_tokens": 5}
+        wanted = {"temperature": 0.25, "seed": 7, "stop": ["x"], "max_tokens": 5}
         self.assertEqual({name: asked.get(name) for name in wanted}, wanted)
         self.assertEqual(asked["reasoning_effort"], "low")
         self.assertNotIn("user", asked)
