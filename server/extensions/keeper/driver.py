@@ -49,8 +49,11 @@ class Keeper:
         self._stopping = False
 
     def feed(self, owner: str, session_id: str) -> Feed:
-        """Return the feed of a session."""
-        return self._feeds.setdefault((owner, session_id), Feed())
+        """Return the feed of a session; one that has ended once the server stops."""
+        feed = self._feeds.setdefault((owner, session_id), Feed())
+        if self._stopping:
+            feed.end()
+        return feed
 
     def drop_feeds(self) -> None:
         """Forget the feeds that nobody needs."""
@@ -162,9 +165,9 @@ class Keeper:
         """Let all who follow come again, to the routes of a new configuration."""
         for feed in self._feeds.values():
             feed.end()
-        self._feeds = {key: Feed() for key in self.jobs}
+        self._feeds = {}
         for key, job in self.jobs.items():
-            job.feed = self._feeds[key]
+            job.feed = self._feeds[key] = job.feed.end_for_new()
 
     def stop(self) -> None:
         """Begin no run any more; those that are on are ended by the server."""

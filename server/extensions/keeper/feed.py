@@ -82,7 +82,8 @@ class Feed:
     def tell_state(self, at_rest: str = "", **changes: object) -> None:
         """Tell whether it runs. `at_rest`: the revision, if nothing does."""
         self.state |= changes
-        self.push(self.state_event(), event_id=f"{AT_REST}/{at_rest}" if at_rest else "")
+        if self.followed:  # else no place may lie before an event that is not kept
+            self.push(self.state_event(), event_id=f"{AT_REST}/{at_rest}" if at_rest else "")
 
     def state_event(self) -> Event:
         """Return the event that says whether it runs, and how many follow it."""
@@ -103,6 +104,15 @@ class Feed:
         """Let those who follow come again."""
         self.ended = True
         self.wake()
+
+    def end_for_new(self) -> Feed:
+        """End. Return a feed of the same run, for those who come again."""
+        self.end()
+        feed = Feed()
+        feed.state = self.state
+        if self._places:
+            feed.mark(self._places[-1][0])
+        return feed
 
     def number_of(self, event_id: str) -> int | None:
         """Return the number of an event that was told, None if it is of another feed.

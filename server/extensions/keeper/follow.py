@@ -19,7 +19,7 @@ from ...lib.strict_json import dumps_in_pieces
 from ...session import snapshot
 from ...session.events import alias
 from .driver import Keeper
-from .feed import AT_REST
+from .feed import AT_REST, Feed
 from .folder import KeptFolder
 from .kept_file import StoredSession, stamp_at
 
@@ -36,7 +36,7 @@ class Follower:
         self._keeper, self._folder, self._call = keeper, folder, call
         self._owner, self._id = call.key.owner, call.at["id"]
         self._heartbeat_s = heartbeat_s
-        self._feed = keeper.feed(self._owner, self._id)
+        self._feed: Feed  # once it is followed: one that nobody follows is dropped
         self._file = folder.files.file(self._id)
         self._seen: object = None  # of the file, when it was looked at last
         self._known = ""  # the revision that the client has, once nothing runs
@@ -44,7 +44,8 @@ class Follower:
     async def send(self) -> None:
         """Send until the client is gone, or has to come again. Raises Problem before that."""
         stored = await self._read()
-        feed, call = self._feed, self._call
+        feed = self._feed = self._keeper.feed(self._owner, self._id)
+        call = self._call
         last = call.request.headers.get("last-event-id", "")
         number = feed.number_of(last)
         if not self._runs() and last == f"{AT_REST}/{stored.revision}":

@@ -109,6 +109,7 @@ class Job:
             assert self._kept is not None
             if self._kept.id != self.id:  # another program wrote it in this moment
                 self._move(self._kept.id)
+            self.feed.mark(self._kept.place)
             self.feed.tell_state(running=True)
         return self._opened is not None
 
