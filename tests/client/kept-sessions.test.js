@@ -17,7 +17,7 @@ const apis = use('io/api')
 const { start } = use('io/run-stream')
 
 const BASE = 'http://yaa.test'
-const EMPTY = { last: '', following: true, stored: false, held: null, revision: '', sign: {} }
+const EMPTY = { last: '', following: true, held: null, revision: '', sign: {} }
 const sign = (value) => ({ type: 'CUSTOM', name: 'yaa.kept', value })
 const END = { type: 'RUN_FINISHED' }
 const TEXT = { type: 'TEXT_MESSAGE_CONTENT', delta: 'a' }
@@ -179,6 +179,43 @@ test('a run of a kept session is stored, begun and followed; after a lost line i
   assert.deepStrictEqual(asked, [['POST /keeper/sessions/one/stop', '']], 'also between two runs')
 })
 
+test('what was stored to run is begun later, where the page or the line was gone between the two', async () => {
+  const lost = () => Promise.reject(new TypeError('gone'))
+  const refused = () => Response.json({ code: 'provider_unknown' }, { status: 422 })
+  const [put, run, events] = ['PUT /keeper/sessions/nine', 'POST /keeper/sessions/nine/run', 'GET /keeper/sessions/nine/events']
+  const rest = (reason) => (sync, session) => sync.rest({ session, state: { reason } })
+  const reload = () => runs.relink('nine', { last: '', following: false, held: null, revision: '' })
+  const words = (sync, session) => (reload(), session.messages.push(user('m3')))
+  const cases = [
+    ['the page is loaded again', lost, reload, [run, events]],
+    ['the line was gone too long', lost, rest('gave_up'), [run, events]],
+    ['it was stopped, and is to go on', lost, rest('stopped'), [run, events]],
+    ['it was refused, and what it lacked is here', refused, rest('refused'), [put, run, events]],
+    ['more was said', lost, words, [put, run, events]],
+    ['it was begun', () => Response.json({ running: true }), reload, [events]],
+  ]
+  for (const [name, first, between, wanted] of cases) {
+    let answer = first
+    const { asked, api } = serverOf({
+      [put]: () => Response.json({ revision: 'r2' }), [run]: () => answer(), [events]: () => streamed(['a/1', sign({ running: true })]),
+      'POST /keeper/sessions/nine/stop': () => Response.json({ stopped: true }),
+    })
+    const session = sessionOf({ id: 'nine', messages: [user('m1'), user('m2')] })
+    runs.note('nine', null)
+    runs.note('nine', { base: BASE, revision: 'r1', said: ['m1'] })
+    reload()
+    await runs.way({ session }, api).run(session).catch(() => {})
+    assert.deepStrictEqual(asked[0], [put, '"r1"'], name)
+    between(syncOf({ app: { sessionStore: {}, store: {}, server: { api: () => api } }, actions: {} }), session)
+    await new Promise(setImmediate)
+    asked.length = 0
+    answer = () => Response.json({ running: true })
+    await runs.way({ session }, api).run(session)
+    assert.deepStrictEqual(asked.map(([at]) => at), wanted, name)
+    assert.ok(asked[0][0] !== put || asked[0][1] === '"r2"', name)
+  }
+})
+
 test('answers alone are put to what is stored; with other words they are part of the document', async () => {
   const question = { id: 'q', reason: 'tool_call', tool: 'shell', answer: { status: 'resolved' } }
   for (const [said, wanted] of [[['m1'], 'POST /keeper/sessions/three/answers'], [['m0'], 'PUT /keeper/sessions/three']]) {
@@ -189,7 +226,7 @@ test('answers alone are put to what is stored; with other words they are part of
     })
     const session = sessionOf({ id: 'three', ext: { keeper: {} }, interrupts: [question] })
     runs.note('three', { base: BASE, revision: 'r1', stale: false, said })
-    runs.relink('three', { following: false, stored: false })
+    runs.relink('three', { following: false })
     await runs.way({ session }, api).run(session)
     assert.deepStrictEqual([asked[0][0], asked.at(-1)[0]], [wanted, 'GET /keeper/sessions/three/events'])
     assert.deepStrictEqual([runs.recordOf('three').stale, runs.recordOf('three').said], [true, ['m1', 'q']])

@@ -92,7 +92,7 @@ yaa.define('ext/keeper/follow', ['core/fold', 'io/api', 'ext/keeper/rules', 'ext
     function attach(entry, last) {
       const { id } = entry.session
       if (entry.going) return true
-      runs.note(id, { stale: true, said: rules.saidIn(entry.session) })
+      runs.note(id, { stale: true, unbegun: false, said: rules.saidIn(entry.session) })
       runs.relink(id, { last, following: true, held: null })
       entry.watched = true
       sessionStore.retry(entry)

@@ -63,7 +63,7 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
 
   /** @param {string} id @returns {KeptLink} */
   function linkOf(id) {
-    const link = links.get(id) ?? { last: '', following: false, stored: false, held: null, revision: '', sign: {} }
+    const link = links.get(id) ?? { last: '', following: false, held: null, revision: '', sign: {} }
     links.set(id, link)
     return link
   }
@@ -79,6 +79,9 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
 
   /** Nobody has sent it yet. @param {Session} session */
   const isNew = ({ rev, run }) => !rev && !run
+
+  /** Does the server have all that a person has said, in a copy that a run is to write? @param {KeptRecord | null} record @param {Session} session */
+  const isThere = (record, session) => Boolean(record?.stale && !rules.isChanged(record, session, { stamp: '', changes: [] }))
 
   /** @param {string} id */
   const pathOf = (id) => `/keeper/sessions/${encodeURIComponent(id)}`
@@ -160,14 +163,14 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
         await api.ask(`${pathOf(id)}/answers`, { body: { resume: answers }, signal }).catch((error) => {
           if (!asked || error.code !== 'question_closed') throw error // else they had arrived, and the line broke
         })
-        note(id, { said: rules.saidIn(session), stale: true })
+        note(id, { said: rules.saidIn(session), stale: true, unbegun: false })
       } else {
-        if (!linkOf(id).stored) {
+        if (!record?.unbegun || !isThere(record, session)) {
           const revision = await put(api, session, record?.revision ?? '')
-          note(id, { base: api.base, gone: false, revision, said: rules.saidIn(session), stale: true })
-          relink(id, { stored: true })
+          note(id, { base: api.base, gone: false, revision, said: rules.saidIn(session), stale: true, unbegun: true })
         }
         await api.ask(`${pathOf(id)}/run`, { body: {}, signal })
+        note(id, { unbegun: false })
       }
       relink(id, { following: true, last: '', held: null })
     }
@@ -175,7 +178,7 @@ yaa.define('ext/keeper/runs', ['core/sse', 'core/session', 'ext/keeper/rules'], 
     /** @type {Api['run']} */
     async function run(session, options = {}) {
       const record = keptAt(id, api)
-      const isOn = linkOf(id).following || (record?.stale && !linkOf(id).stored && !rules.isChanged(record, session, { stamp: '', changes: [] }))
+      const isOn = linkOf(id).following || (!record?.unbegun && isThere(record, session))
       if (!record && !isWanted(session)) return api.run(session, options)
       relink(id, { touched: false })
       try {

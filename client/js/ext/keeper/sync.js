@@ -20,7 +20,7 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
       taking.add(id)
       try {
         if (!await sessionStore.restore(rules.keyed(session), false, said)) return false
-        runs.note(id, { base: server.api().base, gone: false, said: rules.saidIn(session), stamp: (await stored(id)).stamp, ...about })
+        runs.note(id, { base: server.api().base, gone: false, unbegun: false, said: rules.saidIn(session), stamp: (await stored(id)).stamp, ...about })
         return true
       } finally {
         taking.delete(id)
@@ -88,7 +88,7 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
      */
     async function branchOff(id, { branch, revision }, goesOn) {
       const entry = sessionStore.entry(id)
-      runs.note(id, { revision, stale: true, said: entry ? rules.saidIn(entry.session) : [] })
+      runs.note(id, { revision, stale: true, unbegun: false, said: entry ? rules.saidIn(entry.session) : [] })
       if (entry) entry.state = null
       toast(t('keep.branched'))
       if (app.current !== entry) return
@@ -182,8 +182,9 @@ yaa.define('ext/keeper/sync', ['ui/i18n', 'ui/popup', 'ext/keeper/rules', 'ext/k
     /** A run has come to rest. @param {import('../../ui/types').Entry} entry */
     function rest({ session, state, stamp = '', run }) {
       const [link, { code, facts }] = [runs.linkOf(session.id), state?.error ?? { code: '', facts: null }]
-      runs.relink(session.id, { stored: false, asked: false, following: link.following && state?.reason === 'gave_up' })
+      runs.relink(session.id, { asked: false, following: link.following && state?.reason === 'gave_up' })
       if (!recordOf(session.id)) return
+      if (state?.reason === 'refused' && recordOf(session.id)?.unbegun) runs.note(session.id, { unbegun: false, stale: false }) // what it lacked is stored with the next try
       if (code === 'kept_conflict') return void inTurn(session.id, () => branchOff(session.id, facts, true))
       if (code === 'question_closed') return runs.note(session.id, { stale: true, said: rules.saidIn(session) }), toast(t('keep.closed')) // what is there takes its place
       if (!link.following) return

@@ -10,6 +10,8 @@ interface KeptRecord {
   said: string[]
   /** a run was writing it: what the server has is newer */
   stale?: boolean
+  /** it was stored to run, and the server has not said that it does */
+  unbegun?: boolean
   /** the server has it no more */
   gone?: boolean
 }
@@ -22,8 +24,6 @@ interface KeptLink {
   following: boolean
   /** answers were sent, and may have arrived */
   asked?: boolean
-  /** what is to run is stored */
-  stored: boolean
   /** the end of a run, until it is known that no other one follows */
   held: YaaEvent | null
   /** of the last frame after which nothing had changed */
