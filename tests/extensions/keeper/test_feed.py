@@ -59,6 +59,17 @@ class Window(unittest.TestCase):
         assert number is not None
         self.assertEqual([json.loads(each)["delta"] for each in texts(feed, number) or []], ["two"])
 
+    def test_no_sign_lies_between_a_place_and_what_is_kept(self) -> None:
+        """A run waits for its next attempt when the first one comes who follows."""
+        feed = Feed()
+        feed.mark(("digest", 10))
+        feed.tell_state(running=True, attempts=1)
+        feed.followed = True
+        feed.tell_state()
+        number = feed.number_at(("digest", 10))
+        assert number is not None
+        self.assertEqual(len(texts(feed, number) or []), 1)
+
     def test_bounds(self) -> None:
         feed = Feed()
         feed.followed = True
