@@ -39,7 +39,9 @@ MODULES = (
 )
 # A test of the client that looks at what folders there are. One that reads the files of a folder is
 # not changed by another folder, as tests/client/floors.test.js proves: of them a share is enough.
-OF_THE_PAGE = re.compile(r"'ext'|index\.html|textFiles|recursive|(?<![.\w])has\(")
+OF_THE_PAGE = re.compile(
+    r"readdirSync\(.*(?:recursive|withFileTypes)|'\.\./index\.html'|textFiles|(?<![.\w])has\("
+)
 OTHERS = 5  # parts of the client's other tests: a turn plays one
 # Every test module that is left is imported: none may import what is gone.
 IMPORT = """
