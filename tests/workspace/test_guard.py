@@ -5,6 +5,8 @@ Real git, real calls: a table of places times ways to change them, and the work 
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import itertools
 import os
 import shlex
@@ -14,6 +16,7 @@ from typing import Any
 
 from server.lib.sandbox.process import Job, Outcome
 from server.tools.builtin import edits, files
+from server.tools.decorators import Context, ToolError
 from server.workspace.guard import is_harmless_config
 
 from ..tooling import turns
@@ -51,6 +54,13 @@ PRESENT = (
     ".vscode/tasks.json",
     ".npmrc",
     "pkg/.envrc",
+)
+REFUSED = (*PRESENT, *MISSING, ".git/x/../config", "./.envrc", "pkg/../.npmrc")
+# What changes a file, with arguments beside its path.
+CHANGING: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (files.__name__, "write_file", {"content": "evil"}),
+    (edits.__name__, "edit_file", {"old": "e", "new": "evil"}),
+    (edits.__name__, "edit_file", {"patch": "*** Begin Patch\n*** Delete File\n"}),
 )
 WAYS = {
     "echo": "mkdir -p {folder}; echo evil > {path}",
@@ -172,26 +182,24 @@ class Changes(Guarded):
         self.assertIn("f", git(nested, "log", "--format=%s"))
 
     async def test_the_tools_for_files_say_why(self) -> None:
+        """Each tool for each place here; in each tier each place, by one of the tools."""
+        text = "is run or obeyed by programs on the owner's machine, so no tool"
+        ctx = Context({}, lambda _: None)
+        ctx.guarded = True
+        rows = [path for path in REFUSED if not path.startswith("bare")]
         for tier in turns.share(("A", "B", "none"), 2):
             await self.begin(tier)
             before = self.kept()
-            for path in (*PRESENT, *MISSING, ".git/x/../config", "./.envrc", "pkg/../.npmrc"):
-                if path.startswith("bare"):
-                    continue
+            with contextlib.chdir(self.project):
+                for path, (where, name, args) in itertools.product(rows, CHANGING):
+                    change = getattr(importlib.import_module(where), name)
+                    with self.subTest(path=path, tool=name, args=args):
+                        self.assertRaisesRegex(ToolError, text, change, ctx, path=path, **args)
+            for path, (where, name, args) in zip(rows, itertools.cycle(CHANGING)):
                 with self.subTest(tier=tier, path=path):
-                    for where, name, args in (
-                        (files.__name__, "write_file", {"content": "evil"}),
-                        (edits.__name__, "edit_file", {"old": "e", "new": "evil"}),
-                        (
-                            edits.__name__,
-                            "edit_file",
-                            {"patch": "*** Begin Patch\n*** Delete File\n"},
-                        ),
-                    ):
-                        found = await self.file_tool(where, name, path=path, **args)
-                        self.assertEqual(found.status, "error")
-                        text = "is run or obeyed by programs on the owner's machine, so no tool"
-                        self.assertIn(text, found.error["message"])
+                    found = await self.file_tool(where, name, path=path, **args)
+                    self.assertEqual(found.status, "error")
+                    self.assertIn(text, found.error["message"])
             self.assertEqual(self.kept(), before)
             found = await self.file_tool(files.__name__, "write_file", path="src/a.py", content="1")
             self.assertEqual(found.status, "ok", found.error)
