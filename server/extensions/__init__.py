@@ -90,12 +90,16 @@ def members(member: str) -> Iterator[Any]:
             yield load(name, place)
 
 
+def left_out(name: str) -> str:
+    """Return why something of an extension that is not named cannot be used."""
+    return f"needs the extension {name}, which server.extensions leaves out"
+
+
 def perform(command: str, names: Collection[str], *arguments: Any) -> int:
     """Perform a command of an extension; return its exit code. `names`: `server.extensions`."""
     name, about = commands()[command]
     if name not in select(names):
-        text = f"yaa: {command} needs the extension {name}, which server.extensions leaves out"
-        print(text, file=sys.stderr)
+        print(f"yaa: {command} {left_out(name)}", file=sys.stderr)
         return NOT_NAMED
     code: int = load(name, about.perform)(*arguments)
     return code

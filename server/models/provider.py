@@ -179,7 +179,9 @@ def choose_api(api: str, url: str, preset: Preset, apis: Collection[str] = tuple
     by_chat = preset.api == "responses" and (elsewhere or preset.api not in apis)
     api = api or ("chat" if by_chat else preset.api)
     if api not in apis:
-        raise ValueError(f"the API {api!r:.40} is not known: {', '.join(apis)}")
+        owner = extensions.owner_of("model_apis", api)
+        why = extensions.left_out(owner) if owner else f"is not known: {', '.join(apis)}"
+        raise ValueError(f"the API {api!r:.40} {why}")
     return api
 
 

@@ -43,7 +43,7 @@ from .provider import (
 from .quirks import EndpointState
 from .retry import CallPacer
 from .tool_mode import MODES, ToolMode, why_missing
-from .vendors import DiscoveredProviders, Vendors, known_vendors, left_out
+from .vendors import DiscoveredProviders, Vendors, known_vendors, owner_of_preset
 
 logger = log.get("llm")
 
@@ -249,8 +249,8 @@ class Models:
             preset = str(entry["preset"])
             near = difflib.get_close_matches(preset, presets, 1)
             hint = f"is not known; did you mean {near[0]}?" if near else ""
-            if extension := left_out(self._extensions, preset):
-                hint = f"needs the extension {extension}, which server.extensions leaves out"
+            if extension := owner_of_preset(self._extensions, preset):
+                hint = extensions.left_out(extension)
             hint = hint or f"is not known: {', '.join(presets)}"
             raise ConfigError(f"{where}.preset: {preset!r} {hint}")
         flags = {each.name for each in fields(Preset)} - OF_THE_ENTRY

@@ -56,5 +56,5 @@ def why_missing(mode: str, modes: Collection[str]) -> str:
     if mode in ("", "auto", *modes):
         return ""
     if owner := extensions.owner_of("tool_modes", mode):
-        return f"{mode!r} needs the extension {owner}, which server.extensions leaves out"
+        return f"{mode!r} {extensions.left_out(owner)}"
     return f"{mode!r} is of an extension that is not here; there are auto, {', '.join(modes)}"

@@ -61,7 +61,7 @@ def known_vendors(names: Collection[str]) -> Vendors:
     return next(iter(extensions.load_each("vendors", extensions.select(names)).values()), NONE)
 
 
-def left_out(names: Collection[str], preset: str) -> str:
+def owner_of_preset(names: Collection[str], preset: str) -> str:
     """Return the extension that has a preset and is not among these names, "" if none has it."""
     chosen = extensions.select(names)
     others = {name: each for name, each in extensions.present().items() if name not in chosen}

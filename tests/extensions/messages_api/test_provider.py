@@ -82,7 +82,7 @@ class NotNamed(unittest.TestCase):
         for entry in (CLAUDE, {"preset": "moonshot", "api": "messages"}):
             with (
                 self.subTest(entry),
-                self.assertRaisesRegex(ConfigError, "'messages' is not kn"),
+                self.assertRaisesRegex(ConfigError, "'messages' needs the"),
             ):
                 models(entry, extensions=["vendors"])
 
@@ -91,14 +91,14 @@ class NotNamed(unittest.TestCase):
         with self.assertLogs("yaa.llm", "WARNING") as logged:
             made = Models({"extensions": ["vendors"]}, Client(), {}, found)
         self.assertEqual(made.names(), ["ollama"])
-        self.assertIn("'messages' is not known", logged.output[0])
+        self.assertIn("'messages' needs the extension messages_api", logged.output[0])
 
     def test_a_sessions_own_is_refused(self) -> None:
         made = Models({"client_providers": OPEN, "extensions": ["vendors"]}, Client(), {})
         with self.assertRaises(Problem) as caught:
             made.resolve(CLAUDE)
         self.assertEqual(caught.exception.code, "session_invalid")
-        self.assertIn("'messages' is not known", caught.exception.detail)
+        self.assertIn("'messages' needs the extension messages_api", caught.exception.detail)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class NotNamed(unittest.IsolatedAsyncioTestCase):
             {"api_url": "https://h/v1/responses"},
             {"preset": "openai", "models": ["a", {"name": "b", "api": "responses"}]},
         ):
-            with self.subTest(entry), self.assertRaisesRegex(ConfigError, "'responses' is not kn"):
+            with self.subTest(entry), self.assertRaisesRegex(ConfigError, "'responses' needs the"):
                 models(entry, extensions=["vendors"])
             models(entry, extensions=["responses_api", "vendors"])
 
@@ -82,7 +82,7 @@ class NotNamed(unittest.IsolatedAsyncioTestCase):
         with self.assertLogs("yaa.llm", "WARNING") as logged:
             made = Models({"extensions": ["vendors"]}, Client(), {}, found)
         self.assertEqual(made.names(), ["ollama"])
-        self.assertIn("'responses' is not known", logged.output[0])
+        self.assertIn("'responses' needs the extension responses_api", logged.output[0])
 
     def test_a_sessions_own_is_refused(self) -> None:
         rules = {"allow": True, "hosts": ["*"]}
@@ -91,7 +91,7 @@ class NotNamed(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(Problem) as caught:
             made.resolve({**wanted, "model_name": "m"})
         self.assertEqual(caught.exception.code, "session_invalid")
-        self.assertIn("'responses' is not known", caught.exception.detail)
+        self.assertIn("'responses' needs the extension responses_api", caught.exception.detail)
 
     async def test_a_refusal_that_names_it_is_not_followed(self) -> None:
         client = Client()
