@@ -98,7 +98,7 @@ class App:
     ) -> None:
         self.config = config
         self.process = process or share(config.server["extensions"])(0)
-        self._env, self._live = env, live
+        self._env, self.live = env, live
         self._proof = proof
         self._opened = asyncio.Event()
         self.is_first = former is None
@@ -141,7 +141,7 @@ class App:
     def _make_parts(self) -> dict[str, Parts]:
         """Make the parts of the extensions, and add what the toolbox has of them."""
         means = self.config, self.client, self.models, self.ceilings, self._env, self.toolbox
-        host = Host(*means, self.agents, self.claims, self.locks, self._clock, live=self._live)
+        host = Host(*means, self.agents, self.claims, self.locks, self._clock, live=self.live)
         parts = make_parts(host, self.process)
         for each in parts.values():
             self.toolbox.add(each.tools())
@@ -381,6 +381,8 @@ def routes(app: App, keys: Keys) -> Router:
     tables: list[tuple[str, Routes]] = [("the server itself", kernel)]
     tables += [(whose, each.routes()) for whose, each in parts_of]
     tables += [(whose, each.session_routes(runs)) for whose, each in parts_of]
+    if app.live is not None:
+        tables += [(whose, repeatable(each.settings_routes(runs))) for whose, each in parts_of]
     origins = Origins.of(server)
     if app.is_first:
         app.take_over(keys)

@@ -424,8 +424,8 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         free = {("GET", "/"), ("GET", "/health"), ("POST", "/sign-in")}.union(*rows_for("OPEN"))
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder) / "home", None, {}, {"server.discover": False})
-            app = App(config, {})
-            router = routes(app, Keys(["k"]))
+            live: Any = object()  # of which the table needs nothing
+            router = routes(App(config, {}, live=live), Keys(["k"]))
             asked = {(method, path) for path, at in router._routes.items() for method in at}
             self.assertGreater(len(asked), 10)
             self.assertLess(free, asked)
@@ -436,6 +436,13 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         call = wire.Call(method, place, headers)
                         await router(call.exchange)
                         self.assertEqual(call.status == 401, (method, path) not in free)
+
+    async def test_a_program_that_embeds_yaa_has_no_settings(self) -> None:
+        """What an owner's key could change belongs to that program."""
+        with tempfile.TemporaryDirectory() as folder:
+            config = load(Path(folder) / "home", None, {}, {"server.discover": False})
+            router = routes(App(config, {}), Keys(["k"]))
+        self.assertEqual([path for path in router._routes if path.startswith("/settings")], [])
 
     async def test_every_change_may_be_repeated_but_these(self) -> None:
         """What runs something tells its repetition in its own way; the others look or compute."""

@@ -111,6 +111,13 @@ class Parts:
         """Return routes that begin runs, as sessions in another form do, or end those of others."""
         return {}
 
+    def settings_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
+        """Return routes that are not there in a program that embeds yaa (`Host.live`).
+
+        They may be repeated with one idempotency key.
+        """
+        return {}
+
     def request_headers(self) -> Iterable[str]:
         """Return names of request headers, beside the usual, for pages of other origins (CORS)."""
         return ()

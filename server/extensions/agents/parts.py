@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from ...api import idempotency
 from ...api.auth import owners
 from ...api.router import Route
+from ...api.sessions import Runs
 from ...config import Config
 from ...tools.base import Tool
 from ..parts import Parts
@@ -41,9 +41,7 @@ class AgentParts(Parts):
         folder = owner_folder(config.server, config.home)
         return [AgentSaveTool.of(agent_save, agents=AgentFolders(folder, _owners(config)))]
 
-    def routes(self) -> Mapping[tuple[str, str], Route]:
-        """Return the routes of the owner's files; none in a program that embeds yaa."""
-        if self.host.live is None:
-            return {}
+    def settings_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
+        """Return the routes of the owner's files."""
         folder = owner_folder(self.host.config.server, self.host.config.home)
-        return idempotency.of_process.wrap(SettingsAgents(folder).routes())
+        return SettingsAgents(folder).routes()

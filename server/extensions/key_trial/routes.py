@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...api import idempotency
 from ...api.body import misfit, read_fields
 from ...api.router import RequestContext, Route, owners_only
+from ...api.sessions import Runs
 from ...json_types import Json
 from ...lib.json_schema.objects import object_schema
 from ...lib.runtime.accounts import OWNER, Pool
@@ -34,12 +34,9 @@ class KeyTrialParts(Parts):
         super().__init__(host)
         self._turns = Pool(AT_ONCE, OWNER)
 
-    def routes(self) -> Mapping[tuple[str, str], Route]:
-        """Return the route; none in a program that embeds yaa, whose settings are its own."""
-        if self.host.live is None:
-            return {}
-        route = Route(owners_only(self.post))
-        return idempotency.of_process.wrap({("POST", "/settings/try/key"): route})
+    def settings_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
+        """Return the route."""
+        return {("POST", "/settings/try/key"): Route(owners_only(self.post))}
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return that a key can be tried alone, where it can."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...api import idempotency
 from ...api.body import misfit, read_fields
 from ...api.router import RequestContext, Route, owners_only
+from ...api.sessions import Runs
 from ...errors import Problem
 from ...json_types import Json
 from ...lib.json_schema.objects import object_schema
@@ -41,12 +41,9 @@ class McpTrialParts(Parts):
         super().__init__(host)
         self._server, self._turns = host.config.server, Pool(AT_ONCE, OWNER)
 
-    def routes(self) -> Mapping[tuple[str, str], Route]:
-        """Return the route; none in a program that embeds yaa, whose settings are its own."""
-        if self.host.live is None:
-            return {}
-        route = Route(owners_only(self.post))
-        return idempotency.of_process.wrap({("POST", "/settings/try/mcp"): route})
+    def settings_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
+        """Return the route."""
+        return {("POST", "/settings/try/mcp"): Route(owners_only(self.post))}
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return that entries can be tried, where they can."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...api import idempotency
 from ...api.router import Route
 from ...api.sessions import Runs
 from ...json_types import Json
@@ -20,24 +19,21 @@ from .trial_routes import SettingsTrials
 class SettingsParts(Parts):
     """The settings of one configuration."""
 
-    def session_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
-        """Return the routes; none in a program that embeds yaa, whose settings are its own."""
+    def settings_routes(self, runs: Runs) -> Mapping[tuple[str, str], Route]:
+        """Return the routes."""
         host, config = self.host, self.host.config
-        if host.live is None:
-            return {}
+        assert host.live is not None
         settings = Settings(host.live)
         trials = SettingsTrials(
             config.server, self._entries, host.client, host.env, host.models.vendors
         )
-        return idempotency.of_process.wrap(
-            {
-                **settings.routes(),
-                **SettingsKeys(settings).routes(),
-                **SettingsFolders(config.server).routes(),
-                **SettingsRuns(runs).routes(),
-                **trials.routes(),
-            }
-        )
+        return {
+            **settings.routes(),
+            **SettingsKeys(settings).routes(),
+            **SettingsFolders(config.server).routes(),
+            **SettingsRuns(runs).routes(),
+            **trials.routes(),
+        }
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return that the configuration can be changed over HTTP, where it can."""
