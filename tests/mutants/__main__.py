@@ -29,8 +29,9 @@ def main() -> None:
     tree = trial.Tree(folder, commit)
     tree.clean()
     everything, sizes = sites.of_tree(tree.root)
-    if options.like:
-        found = trial.like(trial.rows(options.like), everything)
+    liked = trial.rows(options.like) if options.like else []
+    if liked:
+        found = trial.like(liked, everything)
         known = {site.id: tests for site, tests in found.items()}
         chosen = [*found]
     else:
@@ -38,7 +39,8 @@ def main() -> None:
         chosen = sites.choose(everything, sizes, options.count, options.seed)
     chosen = sites.parse(tree.root, chosen)
     trials = trial.mutants(tree, chosen, known)
-    backs = trial.reverts(tree, options.reverts, options.until or commit, everything)
+    until, same = options.until or commit, [str(row["id"]) for row in liked]
+    backs = trial.reverts(tree, options.reverts, until, everything, same)
     near = {name for one in backs for name in one.sites} - {site.id for site in chosen}
     reachable = [*chosen, *(site for site in everything if site.id in near)]
     map_file, results = folder / "map.jsonl", folder / "results.jsonl"

@@ -38,9 +38,10 @@ class Order(unittest.TestCase):
         self.assertEqual([one["tests"] for one in found], names)
 
     def test_named_tests_come_first_also_without_a_map(self) -> None:
-        trial = Trial("two", "", {}, ("two",), ("tests.c", "tests.a.test_dear", "tests.gone"))
-        found = order(trial, self.REACHED, ["tests.c"])
-        names = ["tests.c", "tests.a.test_dear", "tests.a.test_cheap", "tests.a.test_else"]
+        named = ("tests.d", "tests.c", "tests.a.test_dear", "tests.gone")
+        found = order(Trial("two", "", {}, ("two",), named), self.REACHED, ["tests.c", "tests.d"])
+        own = ["tests.c", "tests.d", "tests.a.test_dear"]
+        names = [*own, "tests.a.test_cheap", "tests.a.test_else"]
         self.assertEqual([one["tests"] for one in found], names)
 
     def test_mutants_of_another_tree_are_found_where_their_file_was_moved(self) -> None:

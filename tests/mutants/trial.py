@@ -63,6 +63,8 @@ globalThis.reach = async (page) => {
   return page
 }
 """
+PRODUCT = re.compile(r"(server|client/).*\.(py|js)$")
+TEST = re.compile(r"/test_\w+\.py$|\.test\.\w*js$")
 NEW_PAGE = re.compile(r"await ((?:this\.|walk\.)?context\.newPage\(\))")
 
 
@@ -95,9 +97,9 @@ class Tree:
         self.result = ["--result", str(self.root / ".cache" / "result")]
         self.turn = self.git("rev-list", "--count", "HEAD").strip()
 
-    def git(self, *arguments: str, given: str | None = None, check: bool = True) -> str:
+    def git(self, *arguments: str, check: bool = True) -> str:
         whole = ["git", "-C", str(self.root), *arguments]
-        done = subprocess.run(whole, input=given, capture_output=True, text=True, check=check)
+        done = subprocess.run(whole, capture_output=True, text=True, check=check)
         return done.stdout if check else str(done.returncode)
 
     def clean(self) -> None:
@@ -289,9 +291,9 @@ def order(
     """The tests that reach it: first the named ones, also those of `there` that the map lacks, then
     those that are called as its files, then the cheapest."""
     names = {Path(path).stem.replace("-", "_") for path in trial.files}
-    mapped = {row["tests"] for row in reached}
+    wanted = {*trial.named} - {row["tests"] for row in reached}
     unmapped = {"cpu_s": 5.0, "seconds": 20.0, "reaches": ()}
-    more = [{"tests": name, **unmapped} for name in trial.named if name in {*there} - mapped]
+    more = [{"tests": name, **unmapped} for name in there if name in wanted]
 
     def key(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
         name = row["tests"]
@@ -336,9 +338,9 @@ def attempt(
     none noticed, against those that are new. None if there are no new ones."""
     blank = {"tried": [], "cpu_s": 0.0, "seconds": 0.0}
     found = {**blank, **(earlier or {}), "id": trial.id, "about": trial.about}
-    ordered = order(trial, reached, tree.tests())
-    found |= {"by": "", "how": "survived", "reached_by": len(ordered)}
-    tests = [row for row in ordered if row["tests"] not in found["tried"]]
+    near = order(trial, reached, tree.tests())
+    found |= {"by": "", "how": "survived" if trial.files else "conflict", "reached_by": len(near)}
+    tests = [row for row in near if trial.files and row["tests"] not in found["tried"]]
     if earlier and not tests:
         return None
     with _written(tree, trial):
@@ -411,8 +413,11 @@ def mutants(
     return found
 
 
-def reverts(tree: Tree, count: int, until: str, all_sites: Sequence[Site]) -> list[Trial]:
-    """The last mends, commits of the product with a test, that can be taken back in the product."""
+def reverts(
+    tree: Tree, count: int, until: str, all_sites: Sequence[Site], same: Sequence[str] = ()
+) -> list[Trial]:
+    """The last mends, commits of the product with a test, taken back in the product, wherever its
+    files are now. One that conflicts is left out; of `same`, the only ones then, it has none."""
     by_path: dict[str, list[Site]] = defaultdict(list)
     for site in all_sites:
         by_path[site.path].append(site)
@@ -421,21 +426,25 @@ def reverts(tree: Tree, count: int, until: str, all_sites: Sequence[Site]) -> li
         commit, _, subject = line.partition(" ")
         if len(found) == count:
             break
-        names = tree.git("diff", "--name-only", f"{commit}^", commit).split()
-        tests = [name for name in names if re.search(r"/test_\w+\.py$|\.test\.\w*js$", name)]
-        product = [name for name in names if re.match(r"(server|client/).*\.(py|js)$", name)]
-        patch = tree.git("diff", f"{commit}^", commit, "--", *product) if product else ""
-        if not tests or not patch or tree.git("apply", "-R", given=patch, check=False) != "0":
+        product, tests = _kinds(tree.git("diff", "--name-only", f"{commit}^", commit))
+        if not product or not tests or (same and f"revert-{commit}" not in same):
             continue
-        changed = tree.git("diff", "-U0", "--", *product)
-        files = {
-            name: (tree.root / name).read_text() for name in product if (tree.root / name).is_file()
-        }
-        tree.clean()
-        near = _near(changed, by_path)
-        names = [n.removesuffix(".py").replace("/", ".") if n.endswith(".py") else n for n in tests]
-        found.append(Trial(f"revert-{commit}", subject, files, tuple(near), tuple(names)))
+        tree.git("revert", "--no-commit", commit, check=False)
+        stuck, _ = _kinds(tree.git("diff", "--name-only", "--diff-filter=U"))
+        changed = tree.git("diff", "-U0", "--no-renames", "--diff-filter=M", "HEAD")
+        paths, more = _kinds(" ".join(re.findall(r"^--- a/(\S+)", changed, re.MULTILINE)))
+        files = {} if stuck else {path: (tree.root / path).read_text() for path in paths}
+        tree.git("reset", "-q", "--hard")
+        if files or same:
+            names = [n.replace("/", ".")[:-3] if n.endswith(".py") else n for n in tests + more]
+            near = tuple(_near(changed, by_path))
+            found.append(Trial(f"revert-{commit}", subject, files, near, tuple(names)))
     return found
+
+
+def _kinds(names: str) -> tuple[list[str], list[str]]:
+    """Return the files of the product and those of tests."""
+    return [*filter(PRODUCT.match, names.split())], [*filter(TEST.search, names.split())]
 
 
 def _near(changed: str, by_path: Mapping[str, Sequence[Site]]) -> list[str]:
