@@ -112,6 +112,14 @@ class Part(unittest.TestCase):
             assert one is not None and other is not None
             self.assertEqual(end_of(one), end_of(other), pair)
 
+    def test_a_server_that_is_killed_does_nothing_any_more(self) -> None:
+        """Not even look for stop requests, which it does in a context of its own."""
+        due = Disturbance(0, 11, "kill", "day", "other")
+        outcome = play(Spec(("side", "side"), "together", "json", False, 1, (due,)), self.root)
+        assert outcome is not None
+        self.assertEqual(outcome.wrong, [])
+        self.assertLess(outcome.client.world.loop._timers, 100)
+
     def test_another_share_of_all_small_worlds_with_each_commit(self) -> None:
         share, most = f"{turns.number() % TURNS + 1}/{TURNS}", None if turns.whole() else MOST
         file = self.root / "played"

@@ -109,7 +109,9 @@ class Loop(asyncio.BaseEventLoop):
     def call_at(  # type: ignore[override]
         self, when: float, callback: Any, *args: Any, context: Any = None
     ) -> Timer:
-        """Call `callback` at a time."""
+        """Call `callback` at a time, as the process that asks, also in a context without one."""
+        if context is not None and PROCESS not in context:
+            context.run(PROCESS.set, PROCESS.get())
         self._timers += 1
         timer = Timer(self._timers, when, callback, args, self, context)
         heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
