@@ -354,6 +354,14 @@ class Expired(Case):
             self.assertEqual(self.ran, ["ask 0"])
             (asked,) = again.session["interrupts"]
             self.assertIn(FORGOTTEN, asked["message"])
+        denied = copy.deepcopy(run.session)
+        answer(denied, "tool_call", {"approved": False})
+        other = self.host("another").prepare(denied)
+        await self.read(other)
+        result = next(m for m in other.session["messages"] if m["role"] == "tool")
+        self.assertIn(
+            FORGOTTEN, str(result["content"]), "a denial does not say that it did not run"
+        )
         answer(again.session, "tool_call", {"approved": True})
         await self.read(self.host("another").prepare(copy.deepcopy(again.session)))
         self.assertEqual(self.ran, ["ask 0", "ask 0"], "asked now, it runs")

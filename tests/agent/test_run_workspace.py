@@ -296,6 +296,7 @@ class Followed(Case):
                 done, _ = await other.post(waits)
                 self.assertEqual(done["status"], "completed")
                 self.assertEqual(stand_of(done), other.workspace().tree)
+                self.assertNotIn("changed_outside_count", done["workspace"], "nobody knows it")
                 expected = {"a": "2", "b": "2"} if action == "uploaded" else {"own": "1"}
                 self.assertEqual(other.workspace().files, expected)
 
@@ -535,6 +536,11 @@ class Followed(Case):
         self.assertEqual([each["path"] for each in result["changed"]], ["b"])
         self.assertEqual([each["path"] for each in result["changed_outside"]], ["theirs"])
         self.assertIn("[changed by others meanwhile: theirs]", session["messages"][4]["content"])
+        here.files = {}
+        server.workspaces.refuse = {"diff": WorkspaceError("missing_objects", "a tree is gone")}
+        again, _ = await server.post({**document, "id": "t"})
+        self.assertEqual(again["status"], "completed")
+        self.assertNotIn("changed_outside_count", self.results(again)[1], "nobody knows it")
 
     async def test_files_that_cannot_be_brought_back_end_the_run(self) -> None:
         for code, expected in (
