@@ -272,6 +272,37 @@ test('what another tab has stored does not come under a run that begins meanwhil
   assert.deepStrictEqual(spoken(entry.session), WHOLE)
 })
 
+test('what another tab has stored does not take the place of what is written here while it is read', async () => {
+  for (const held of ['get', 'put']) {
+    const here = await page()
+    const { entry, store, sessionStore } = here
+    const { id } = entry.session
+    begin(here)
+    await until(() => asks(here))
+    const { get, put } = store
+    let heard = null
+    const hear = () => { heard = here.tell({ changed: [id], running: false }) }
+    Object.assign(store, held === 'get' ? {
+      async get() { // as it was before
+        store.get = get
+        const before = await get(id)
+        await sessionStore.rename(id, 'Mine')
+        return before
+      },
+    } : {
+      async put(...rest) { // it is read before it is stored
+        store.put = put
+        hear()
+        for (let n = 0; n < 20; n++) await turn()
+        return put(...rest)
+      },
+    })
+    await (held === 'get' ? hear() : sessionStore.rename(id, 'Mine'))
+    await heard
+    assert.deepStrictEqual([entry.session.title, (await get(id)).title], ['Mine', 'Mine'], held)
+  }
+})
+
 test('a session that another tab runs is said to be there, and can be tried again', async (context) => {
   const here = await page()
   const release = await locks.create().acquire(`session ${here.entry.session.id}`)
