@@ -5,6 +5,9 @@ Loading the server takes three quarters of the processor time of a start. In a s
 of tests with `setUpModule = forks.use`, one process loads it, and each start is a fork of it with
 streams, variables and a folder of its own, which then runs `server/__main__.py`. A command that is
 not this one, or whose variables the interpreter reads itself, is started as ever: `-u` asks for it.
+
+Most of the rest of a start proves the sandbox. The first fork does that for each configuration of
+it, and the others use its proof (tests/proofs.py).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -233,8 +237,10 @@ class Server:
         for each in (self._ours, theirs):
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, REQUEST_BYTES)
         self._asking = threading.Lock()
+        self._proofs = tempfile.TemporaryDirectory(prefix="yaa-proofs-")
         with theirs:
-            code = f"from tests.tooling import forks; forks.serve({theirs.fileno()})"
+            told = f"{theirs.fileno()}, {self._proofs.name!r}"
+            code = f"from tests.tooling import forks; forks.serve({told})"
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code],
                 cwd=tools.ROOT,
@@ -251,13 +257,19 @@ class Server:
     def close(self) -> None:
         self._ours.close()
         self._process.wait()
+        self._proofs.cleanup()
 
 
-def serve(descriptor: int) -> None:
-    """Fork for each request that comes on a socket; returns at its end, or runs in a fork."""
+def serve(descriptor: int, proofs: str) -> None:
+    """Fork for each request that comes on a socket; returns at its end, or runs in a fork.
+
+    `proofs`: a folder for what forks have proven of the sandbox.
+    """
     for name in source.paths():  # those of the extensions too: a third of a start loads them
         import_module(name)
     import_module(PROGRAMS[1])
+    import_module("tests.proofs").share(Path(proofs))
+    _warm_up()
     for name in ("server.__main__", PROGRAMS[1]):  # a fork runs one of them
         del sys.modules[name]
     gc.collect()
@@ -292,6 +304,14 @@ def serve(descriptor: int) -> None:
             for each in streams:
                 os.close(each)
     _become(about, descriptors)
+
+
+def _warm_up() -> None:
+    """Make the parts of a server once: schemas and expressions that it keeps are kept for all."""
+    with tempfile.TemporaryDirectory(prefix="yaa-warm-") as home:
+        config = import_module("server.config").load(Path(home), None, {}, {})
+        app = import_module("server.app")
+        app.routes(app.App(config, {}), app.Keys([], required=False))
 
 
 def _reap(statuses: dict[int, int]) -> None:
