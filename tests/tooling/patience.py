@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-STEPS = 2_000_000
-USUAL_S = 0.05  # of these steps, on an idle machine: long enough to be interrupted on a busy one
+STEPS = 500_000
+USUAL_S = 0.0125  # of these steps, on an idle machine: more than a busy one gives at a time
 LOOK_S = 5.0
 _seen: list[tuple[float, float]] = []  # when it was last measured, and what came of it
 
