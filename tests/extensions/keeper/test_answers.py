@@ -17,7 +17,6 @@ from server.extensions.keeper.marks import Mark, Marks
 from server.session.fold import Folder
 from server.tools.runner import ToolRunner
 
-from ...chaos.test_kill import OWNED
 from . import test_runs
 from .test_links import asking
 
@@ -91,29 +90,25 @@ class Found(unittest.TestCase):
         self.assertEqual(places, ["/resume/0/answer/payload/approved"])
 
 
-class Asking(test_runs.Case):
-    tool = OWNED
-
+class Asking(test_runs.Served):
     def setUp(self) -> None:
         super().setUp()
         self.model.calls = 2
-        (self.home / "tools" / "mark.py").write_text(self.tool)
-        self.yaa = self.enterContext(self.server())
 
-    def asked(self, session_id: str = "s") -> Any:
+    def asked(self) -> Any:
         """The question that the session waits with."""
-        session = self.rest(self.yaa, session_id)
+        session = self.rest(self.yaa, self.name)
         self.assertEqual(session["status"], "interrupted")
         return session["interrupts"][-1]
 
     def begin(self) -> Any:
-        self.keep(self.yaa, "s")
-        self.ask(self.yaa, "POST", "s/run")
+        self.keep(self.yaa, self.name)
+        self.ask(self.yaa, "POST", f"{self.name}/run")
         return self.asked()
 
     def give(self, question: Any, answer: Any, **headers: str) -> tuple[int, Any]:
         body = {"resume": [{"id": question["id"], "answer": answer}]}
-        response = self.open(self.yaa, "POST", "s/answers", body, **headers)
+        response = self.open(self.yaa, "POST", f"{self.name}/answers", body, **headers)
         return response.status, json.loads(response.read())
 
 
@@ -121,22 +116,22 @@ class Devices(Asking):
     def test_two_devices_answer_and_no_branch_comes_of_it(self) -> None:
         question = self.begin()
         status, body = self.give(question, YES)
-        self.assertEqual((status, body["id"], body["running"]), (200, "s", True))
+        self.assertEqual((status, body["id"], body["running"]), (200, self.name, True))
         self.assertEqual(self.give(question, NO)[1]["code"], "question_closed")
         following = self.asked()
         self.assertNotEqual(following["id"], question["id"])
         self.give(following, NO)
-        session = self.rest(self.yaa, "s")
+        session = self.rest(self.yaa, self.name)
         self.assertEqual(session["status"], "completed")
         states = [each["state"] for each in session["calls"].values()]
-        self.assertEqual((states, self.executions("s")), (["done", "denied"], [1]))
+        self.assertEqual((states, self.executions(self.name)), (["done", "denied"], [1]))
         self.assertEqual(len(self.ask(self.yaa, "GET", "")["sessions"]), 1)
 
     def test_changed_arguments_run(self) -> None:
         edited = {"approved": True, "edited_args": {"name": "other"}}
         self.give(self.begin(), {"status": "resolved", "payload": edited})
         self.asked()
-        folder = ToolRunner(self.home).folder("s")
+        folder = ToolRunner(self.home).folder(self.name)
         self.assertEqual([each.name for each in folder.glob("[a-z]*")], ["other"])
 
     def test_a_repeated_request_is_one_answer(self) -> None:
@@ -144,11 +139,11 @@ class Devices(Asking):
         first = self.give(question, YES, Idempotency_Key="k")
         self.assertEqual(self.give(question, YES, Idempotency_Key="k"), first)
         self.asked()
-        self.assertEqual(self.executions("s"), [1])
+        self.assertEqual(self.executions(self.name), [1])
 
     def test_what_is_wrong_changes_nothing(self) -> None:
         question = self.begin()
-        before = self.open(self.yaa, "GET", "s").headers["ETag"]
+        before = self.open(self.yaa, "GET", self.name).headers["ETag"]
         bodies: list[Any] = [
             *({}, {"resume": []}, {"resume": [{"id": "x"}]}),
             {"resume": [{"id": question["id"], "answer": {"status": "resolved"}}]},
@@ -157,16 +152,16 @@ class Devices(Asking):
         ]
         codes = []
         for body in bodies:
-            response = self.open(self.yaa, "POST", "s/answers", body)
+            response = self.open(self.yaa, "POST", f"{self.name}/answers", body)
             codes.append(json.loads(response.read())["code"])
         wrong = ["request_invalid"] * 3 + ["answer_invalid"] + ["question_closed"] * 2
         self.assertEqual(codes, wrong)
         self.assertEqual(self.open(self.yaa, "POST", "none/answers", bodies[-1]).status, 404)
-        self.assertEqual(self.open(self.yaa, "GET", "s").headers["ETag"], before)
+        self.assertEqual(self.open(self.yaa, "GET", self.name).headers["ETag"], before)
 
     def test_who_follows_sees_the_answer(self) -> None:
         question = self.begin()
-        followed = self.open(self.yaa, "GET", "s/events")
+        followed = self.open(self.yaa, "GET", f"{self.name}/events")
         self.give(question, NO)
         session: Any = {"messages": []}
         folder = Folder(session)
@@ -188,25 +183,30 @@ class Pair(test_runs.Model):
 
 
 class WhileItRuns(Asking):
-    tool = GATED
+    model_type = Pair
+
+    @classmethod
+    def lay_out(cls, place: Any, enter: Any, clean: Any) -> None:
+        super().lay_out(place, enter, clean)
+        (place.home / "tools" / "mark.py").write_text(GATED)
 
     def setUp(self) -> None:
         super().setUp()
-        self.model.stream, self.model.calls = Pair.stream, 1
+        self.model.calls = 1
 
     def test_another_question_is_answered_while_the_first_call_runs(self) -> None:
         last = self.begin()
-        first = self.ask(self.yaa, "GET", "s")["interrupts"][0]
+        first = self.ask(self.yaa, "GET", self.name)["interrupts"][0]
         self.assertEqual(self.give(first, YES)[0], 200)
-        folder = ToolRunner(self.home).folder("s")
+        folder = ToolRunner(self.home).folder(self.name)
         self.until((folder / "mark0").exists)
         status, body = self.give(last, YES)
         self.assertEqual((status, body["running"]), (200, True))
         self.assertEqual(self.give(last, NO)[1]["code"], "question_closed")
         (folder / "gate").touch()
-        self.until(lambda: self.ask(self.yaa, "GET", "s")["status"] == "completed")
-        states = [each["state"] for each in self.ask(self.yaa, "GET", "s")["calls"].values()]
-        self.assertEqual((states, self.executions("s")), (["done", "done"], [2]))
+        self.until(lambda: self.ask(self.yaa, "GET", self.name)["status"] == "completed")
+        states = [each["state"] for each in self.ask(self.yaa, "GET", self.name)["calls"].values()]
+        self.assertEqual((states, self.executions(self.name)), (["done", "done"], [2]))
         self.assertEqual([*(self.home / "keeper" / ".waiting").iterdir()], [])
 
 

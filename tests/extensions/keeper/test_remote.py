@@ -13,9 +13,7 @@ from server.errors import Problem
 from server.extensions.keeper.remote import RemoteRuns
 
 from ...tooling.child import Yaa
-from .test_runs import AUTO, Case
-
-ONCE: Any = {"config": {"llm_api": {"retry": {"times": 0}}}}
+from .test_runs import AUTO, ONCE, Case
 
 
 class Elsewhere(Case):

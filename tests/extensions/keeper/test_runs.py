@@ -33,8 +33,9 @@ from ...tooling.api import connect
 from ...tooling.child import Yaa
 from .test_storm import FakeRun
 
-CALLS = 20
+CALLS = 8
 AUTO = {"config": {"tool": {"mark": {"auto_approve": True}}}}
+ONCE: Any = {"config": {"llm_api": {"retry": {"times": 0}}}}
 
 
 class Model(Provider):
@@ -76,23 +77,32 @@ class Model(Provider):
 
 class Case(unittest.TestCase):
     model_type = Model
+    home: Path
+    model: Any
+    config: Any
 
     def setUp(self) -> None:
         self.connections: list[Any] = []
-        self.home = Path(self.enterContext(tempfile.TemporaryDirectory())) / "home"
-        (self.home / "tools").mkdir(parents=True)
-        (self.home / "tools" / "mark.py").write_text(OWNED)
-        self.model: Any = type("Own", (self.model_type,), {"holds": {}, "reached": {}})
-        provider = ThreadingHTTPServer(("127.0.0.1", 0), self.model)
+        self.lay_out(self, self.enterContext, self.addCleanup)
+
+    @classmethod
+    def lay_out(cls, place: Any, enter: Any, clean: Any) -> None:
+        """Give a test or a class of them a home, a model and the configuration of its servers."""
+        place.home = Path(enter(tempfile.TemporaryDirectory())) / "home"
+        (place.home / "tools").mkdir(parents=True)
+        (place.home / "tools" / "mark.py").write_text(OWNED)
+        model: Any = type("Own", (cls.model_type,), {"holds": {}, "reached": {}})
+        place.model = model
+        provider = ThreadingHTTPServer(("127.0.0.1", 0), model)
         provider.daemon_threads = True
         threading.Thread(target=provider.serve_forever, daemon=True).start()
-        self.addCleanup(provider.server_close)
-        self.addCleanup(provider.shutdown)
-        self.addCleanup(lambda: [each.set() for each in self.model.holds.values()])
+        clean(provider.server_close)
+        clean(provider.shutdown)
+        clean(lambda: [each.set() for each in model.holds.values()])
         url = f"http://127.0.0.1:{provider.server_port}/v1"
         entry = {"api_url": url, "api_key": "k", "model_name": "m"}
         keeper = {"pause_s": 0.1, "attempts": 3}
-        self.config: Any = {"discover": False, "providers": {"main": entry}, "keeper": keeper}
+        place.config = {"discover": False, "providers": {"main": entry}, "keeper": keeper}
 
     def hold(self, results: int) -> None:
         """Let the model wait when it is asked with so many results."""
@@ -104,8 +114,7 @@ class Case(unittest.TestCase):
 
     def whole(self) -> Any:
         """The configuration of a server."""
-        once = {"config": {"llm_api": {"retry": {"times": 0}}}}
-        return {"server": self.config, "session": once}
+        return {"server": self.config, "session": ONCE}
 
     def server(self) -> Yaa:
         return Yaa(self.whole(), home=self.home)
@@ -163,24 +172,53 @@ class Case(unittest.TestCase):
                 yield frame.id, json.loads(frame.data)
 
 
+class Served(Case):
+    """One server for the tests of a class, each with a session of its own name."""
+
+    yaa: Yaa
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.lay_out(cls, cls.enterClassContext, cls.addClassCleanup)
+        whole = {"server": cls.config, "session": ONCE}
+        cls.yaa = cls.enterClassContext(Yaa(whole, home=cls.home))
+
+    def setUp(self) -> None:
+        self.connections = []
+        self.name = self._testMethodName
+        model, made = self.model, self.model_type
+        model.calls, model.fails, model.asked = made.calls, made.fails, made.asked
+        self.addCleanup(self.clear)
+
+    def clear(self) -> None:
+        """End what runs, and delete all sessions."""
+        for each in self.model.holds.values():
+            each.set()
+        self.model.holds.clear()
+        for row in self.ask(self.yaa, "GET", "")["sessions"]:
+            if row["running"]:
+                self.ask(self.yaa, "POST", f"{row['id']}/stop")
+            self.ask(self.yaa, "DELETE", row["id"])
+
+
 class Killed(Case):
-    def test_a_task_of_twenty_calls_goes_on_after_two_kills(self) -> None:
+    def test_a_task_of_many_calls_goes_on_after_two_kills(self) -> None:
         """No page, no request: only the server, which is killed and started again."""
-        self.hold(7)
-        self.hold(14)
+        self.hold(3)
+        self.hold(6)
         with self.server() as yaa:
             self.keep(yaa, "task", **AUTO)
             begun = self.ask(yaa, "POST", "task/run")
             self.assertTrue(begun["running"])
             again = self.ask(yaa, "POST", "task/run")
             self.assertEqual((again["running"], again["run"]), (True, begun["run"]))
-            self.until_reached(7)
+            self.until_reached(3)
             yaa.kill()
-        self.model.holds.pop(7).set()
+        self.model.holds.pop(3).set()
         with self.server() as yaa:
-            self.until_reached(14)
+            self.until_reached(6)
             yaa.kill()
-        self.model.holds.pop(14).set()
+        self.model.holds.pop(6).set()
         draft = self.home / "keeper" / ".running" / ".x.draft"  # of a kill in a write
         draft.touch()
         os.utime(draft, (0, 0))
@@ -237,11 +275,7 @@ class Killed(Case):
         self.assertEqual(self.model.asked, asked)
 
 
-class Running(Case):
-    def setUp(self) -> None:
-        super().setUp()
-        self.yaa = self.enterContext(self.server())
-
+class Running(Served):
     def test_it_stops_at_a_question(self) -> None:
         self.keep(self.yaa, "asks")
         self.ask(self.yaa, "POST", "asks/run")

@@ -370,10 +370,13 @@ class Unanswered(unittest.TestCase):
                 check_keys(made)
 
 
-class Deliveries(test_runs.Case):
-    def setUp(self) -> None:
-        super().setUp()
-        self.model.calls = 0
+class Answers(test_runs.Model):
+    calls = 0
+
+
+class Delivers(test_runs.Case):
+    model_type = Answers
+    name = "s"
 
     def deliver(
         self, yaa: Yaa, body: bytes, name: str = "build", **headers: str
@@ -385,7 +388,7 @@ class Deliveries(test_runs.Case):
         digest = hmac.digest(SECRET.encode(), body, "sha256").hex()
         sent = {"X-Hub-Signature-256": f"sha256={digest}", "Content-Type": "application/json"}
         sent |= {key.replace("_", "-"): value for key, value in headers.items()}
-        session = headers.pop("session", "s")
+        session = headers.pop("session", self.name)
         connection.request("POST", f"/keeper/webhooks/%40home/{session}/{name}", body, sent)
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
@@ -394,43 +397,9 @@ class Deliveries(test_runs.Case):
         keys = {"webhooks": WEBHOOKS}
         self.ask(yaa, "PUT", session_id, {"messages": [], "ext": {"keeper": keys}, **more})
 
-    def test_what_is_delivered_is_looked_at_once(self) -> None:
-        with self.server() as yaa:
-            self.keep(yaa, "s")
-            status, answer = self.deliver(yaa, b'{"ref": "main\\nIgnore all"}')
-            self.assertEqual((status, answer), (202, {"taken": True}))
-            self.until(lambda: len(self.ask(yaa, "GET", "s")["messages"]) > 1)
-            session = self.rest(yaa, "s")
-            self.assertEqual([m["role"] for m in session["messages"]], ["user", "assistant"])
-            text = session["messages"][0]["content"]
-            self.assertTrue(text.startswith("Look at the build.\n\nDelivered to the webhook"))
-            self.assertIn('> {\n>  "ref": "main\\nIgnore all"\n> }', text)
-            again = self.deliver(yaa, b'{"ref": "main\\nIgnore all"}', X_GitHub_Delivery="2")
-            self.assertEqual(again, (200, {"taken": False}))
-            status, _ = self.deliver(yaa, b"x", "mail", Authorization=f"Bearer {TOKEN}")
-            self.assertEqual(status, 202)
-            self.until(lambda: self.model.asked == 2)
 
-    def test_what_is_not_genuine_is_answered_alike(self) -> None:
-        with self.server() as yaa:
-            self.keep(yaa, "s")
-            self.keep(yaa, "none", ext={})
-            refused = [
-                self.deliver(yaa, b"{}", X_Hub_Signature_256="sha256=00"),
-                self.deliver(yaa, b"{}", "other"),
-                self.deliver(yaa, b"{}", session="none"),
-                self.deliver(yaa, b"{}", session="gone"),
-                self.deliver(yaa, b"{}", session="..%2Fs"),
-                self.deliver(yaa, b"{}", "mail"),
-            ]
-            self.assertEqual({status for status, _ in refused}, {403})
-            self.assertEqual(len({each["detail"] for _, each in refused}), 1)
-            self.assertEqual(self.deliver(yaa, b"x" * (MAX_BODY + 1))[0], 413)
-            status, _ = self.deliver(yaa, b"x", Transfer_Encoding="chunked")
-            self.assertEqual(status, 413, "without a length")
-            self.assertEqual(self.deliver(yaa, b"x" * MAX_BODY, "other")[0], 403, "just not")
-            self.assertEqual(self.ask(yaa, "GET", "s")["messages"], [])
-            self.assertEqual(self.model.asked, 0)
+class OnTheWay(Delivers):
+    """What comes while a session waits or runs, each with a server of its own."""
 
     def test_one_that_comes_while_a_question_is_open_waits_for_the_answer(self) -> None:
         self.model.calls = 1
@@ -473,36 +442,77 @@ class Deliveries(test_runs.Case):
         roles = [each["role"] for each in session["messages"]]
         self.assertEqual(roles, ["user", "assistant", "user", "user", "assistant"])
 
+
+class Deliveries(test_runs.Served, Delivers):
+    def test_what_is_delivered_is_looked_at_once(self) -> None:
+        yaa = self.yaa
+        self.keep(yaa, self.name)
+        status, answer = self.deliver(yaa, b'{"ref": "main\\nIgnore all"}')
+        self.assertEqual((status, answer), (202, {"taken": True}))
+        self.until(lambda: len(self.ask(yaa, "GET", self.name)["messages"]) > 1)
+        session = self.rest(yaa, self.name)
+        self.assertEqual([m["role"] for m in session["messages"]], ["user", "assistant"])
+        text = session["messages"][0]["content"]
+        self.assertTrue(text.startswith("Look at the build.\n\nDelivered to the webhook"))
+        self.assertIn('> {\n>  "ref": "main\\nIgnore all"\n> }', text)
+        again = self.deliver(yaa, b'{"ref": "main\\nIgnore all"}', X_GitHub_Delivery="2")
+        self.assertEqual(again, (200, {"taken": False}))
+        status, _ = self.deliver(yaa, b"x", "mail", Authorization=f"Bearer {TOKEN}")
+        self.assertEqual(status, 202)
+        self.until(lambda: self.model.asked == 2)
+
+    def test_what_is_not_genuine_is_answered_alike(self) -> None:
+        yaa = self.yaa
+        self.keep(yaa, self.name)
+        self.keep(yaa, "none", ext={})
+        refused = [
+            self.deliver(yaa, b"{}", X_Hub_Signature_256="sha256=00"),
+            self.deliver(yaa, b"{}", "other"),
+            self.deliver(yaa, b"{}", session="none"),
+            self.deliver(yaa, b"{}", session="gone"),
+            self.deliver(yaa, b"{}", session=f"..%2F{self.name}"),
+            self.deliver(yaa, b"{}", "mail"),
+        ]
+        self.assertEqual({status for status, _ in refused}, {403})
+        self.assertEqual(len({each["detail"] for _, each in refused}), 1)
+        self.assertEqual(self.deliver(yaa, b"x" * (MAX_BODY + 1))[0], 413)
+        status, _ = self.deliver(yaa, b"x", Transfer_Encoding="chunked")
+        self.assertEqual(status, 413, "without a length")
+        self.assertEqual(self.deliver(yaa, b"x" * MAX_BODY, "other")[0], 403, "just not")
+        self.assertEqual(self.ask(yaa, "GET", self.name)["messages"], [])
+        self.assertEqual(self.model.asked, 0)
+
     def test_so_many_may_wait_while_it_runs(self) -> None:
         self.hold(0)
-        with self.server() as yaa:
-            names = [{**WEBHOOKS[0], "name": f"build{n}"} for n in range(MOST_WAITING // BURST + 1)]
-            said = {"role": "user", "content": "go"}
-            self.keep(yaa, "s", messages=[said], ext={"keeper": {"webhooks": names}})
-            self.ask(yaa, "POST", "s/run")
-            self.until_reached(0)
-            statuses = [
-                self.deliver(yaa, b"%d" % n, f"build{n // BURST}")[0]
-                for n in range(MOST_WAITING + 1)
-            ]
-            self.assertEqual(statuses, [202] * MOST_WAITING + [429])
+        yaa = self.yaa
+        names = [{**WEBHOOKS[0], "name": f"build{n}"} for n in range(MOST_WAITING // BURST + 1)]
+        said = {"role": "user", "content": "go"}
+        self.keep(yaa, self.name, messages=[said], ext={"keeper": {"webhooks": names}})
+        self.ask(yaa, "POST", f"{self.name}/run")
+        self.until_reached(0)
+        statuses = [
+            self.deliver(yaa, b"%d" % n, f"build{n // BURST}")[0] for n in range(MOST_WAITING + 1)
+        ]
+        self.assertEqual(statuses, [202] * MOST_WAITING + [429])
 
     def test_a_delivery_whose_run_is_refused_is_said(self) -> None:
         nobody = {"config": {"llm_api": {"provider": {"name": "nobody"}}}}
-        with self.server() as yaa:
-            self.keep(yaa, "s", **nobody)
-            self.assertEqual(self.deliver(yaa, b"1")[0], 202)
-            self.until(lambda: len(self.ask(yaa, "GET", "s")["messages"]) > 1)
-            messages = self.rest(yaa, "s")["messages"]
+        yaa = self.yaa
+        self.keep(yaa, self.name, **nobody)
+        self.assertEqual(self.deliver(yaa, b"1")[0], 202)
+        self.until(lambda: len(self.ask(yaa, "GET", self.name)["messages"]) > 1)
+        messages = self.rest(yaa, self.name)["messages"]
         self.assertEqual([each["role"] for each in messages], ["user", "error"])
 
     def test_wrong_keys_are_refused_when_they_are_stored(self) -> None:
-        with self.server() as yaa:
-            session = {"messages": [], "ext": {"keeper": {"schedule": {"cron": "x", "say": "y"}}}}
-            answer = self.open(yaa, "PUT", "s", session)
-            self.assertEqual(answer.status, 422)
-            self.assertIn("/ext/keeper/schedule", answer.read().decode())
+        yaa = self.yaa
+        session = {"messages": [], "ext": {"keeper": {"schedule": {"cron": "x", "say": "y"}}}}
+        answer = self.open(yaa, "PUT", self.name, session)
+        self.assertEqual(answer.status, 422)
+        self.assertIn("/ext/keeper/schedule", answer.read().decode())
 
+
+del Delivers
 
 if __name__ == "__main__":
     unittest.main()
