@@ -22,7 +22,7 @@ from pathlib import Path
 
 from server.extensions import present
 
-from ..tooling import patience, turns
+from ..tooling import lanes, patience, turns
 from ..tooling.source import tracked
 from ..tooling.tools import ROOT
 from . import page_of
@@ -154,13 +154,12 @@ class Folders(unittest.TestCase):
                 (self.aside / place).rename(self.folder / place)
             index.write_text(text)
 
-    def of_the_page(self) -> list[str]:
+    def of_the_page(self) -> list[Path]:
         """Those left that look at what folders there are, and of the others a share."""
         files = sorted((self.folder / "tests/client").glob("*.test.js"))
         reads = {path for path in files if OF_THE_PAGE.search(path.read_text())}
         others = [path for path in files if path not in reads]
-        chosen = [*reads, *turns.share(others, OTHERS)]
-        return [f"tests/client/{path.name}" for path in chosen]
+        return [*reads, *turns.share(others, OTHERS)]
 
     def run_there(self, *arguments: str, program: str = sys.executable) -> str:
         done = subprocess.run(
@@ -207,7 +206,8 @@ class Folders(unittest.TestCase):
         self.assertEqual(math.gcd(len(rows), OTHERS), 1, "a row would always meet the same tests")
         for names in turns.share(rows, len(rows)):
             with self.subTest(names), self.without_folder_of_the_page(*names):
-                self.run_there("--test", *self.of_the_page(), program=node)
+                for arguments in lanes.node_arguments(self.of_the_page()):
+                    self.run_there(*arguments, program=node)
 
     def test_without_all_of_them_the_rules_and_the_docs_hold(self) -> None:
         with self.without([*present()]) as left:

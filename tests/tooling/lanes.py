@@ -290,21 +290,36 @@ def _child(console: Console, outcome: Outcome, limit_s: float, arguments: list[s
 _TAP = re.compile(r"\s*(?P<no>not )?ok \d+ - (?P<name>.*?)(?P<skip> # (SKIP|TODO).*)?$")
 
 
-def _node(console: Console, outcome: Outcome, limit_s: float) -> None:
-    files = sorted((tools.ROOT / "tests" / "client").rglob("*.test.*js"))
-    run_node(console, outcome, limit_s, files=files)
+TOGETHER = "tests/client/together.js"
 
 
-def run_node(console: Console, outcome: Outcome, limit_s: float, files: Sequence[Path]) -> None:
+def node_arguments(files: Sequence[Path]) -> list[list[str]]:
+    """The arguments of Node for files of tests: those that set nothing global share a process."""
+    alone = [each for each in files if "globalThis" in each.read_text()]
+    rest = [each for each in files if each not in alone]
+    return [
+        ["--test-reporter=tap", *begin, *map(str, some)]
+        for begin, some in (([TOGETHER], rest), (["--test"], alone))
+        if some
+    ]
+
+
+def _node() -> list[Job]:
+    files = sorted((tools.ROOT / "tests" / "client").rglob("*.test.js"))
+    return [partial(run_node, arguments=each) for each in node_arguments(files) or [[]]]
+
+
+def run_node(console: Console, outcome: Outcome, limit_s: float, arguments: Sequence[str]) -> None:
     """Runs files of tests with Node's own runner."""
     node = tools.program_node()
     if node.path is None:
+        files = [each for each in arguments if each.endswith(".test.js")]
         outcome.skips.append(Skip("tests/client", node.why, len(files)))
         return
-    if not files:
+    if not arguments:
         outcome.failures.append("tests/client has no *.test.js")
         return
-    child = Command([str(node.path), "--test", "--test-reporter=tap", *map(str, files)], limit_s)
+    child = Command([str(node.path), *arguments], limit_s)
     said = list(child.lines())
     outcome.cpu_s += child.cpu_s
     counts = dict(
@@ -335,7 +350,7 @@ LANES = [
     Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _shared("interop"), TEST_S),
     Lane("types", "mypy --strict", lambda: [_types], 900),
     Lane("tsc", "types of the client, tsc", lambda: [_client_types], 600),
-    Lane("node", "unit tests of the client, node --test", lambda: [_node], 900),
+    Lane("node", "unit tests of the client, node --test", _node, 900),
     Lane("bench", "the benchmark, tiny: does it run", lambda: _shared("bench"), TEST_S),
 ]
 

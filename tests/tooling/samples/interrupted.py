@@ -15,7 +15,7 @@ WAITS = Path(__file__).with_name("waits.mjs")
 
 def jobs(lane: str) -> list[Job]:
     if lane == "node":
-        return [partial(lanes.run_node, files=[WAITS])]
+        return [partial(lanes.run_node, arguments=["--test", str(WAITS)])]
     name, tests = ("serves", "") if lane == "unit" else ("walks", rf"\.test_{lane}$")
     return [partial(lanes.run_suite, names=[f"{__package__}.{name}"], tests=tests)]
 
