@@ -9,7 +9,12 @@ from typing import Any
 from server.session.accept import accept
 from server.session.costs import model_call_changes
 from server.session.fold import Folder
-from server.session.run_record import Record, events_before, missing_messages
+from server.session.run_record import (
+    Record,
+    catch_up_events,
+    events_before,
+    missing_messages,
+)
 
 from ..fakes import user
 
@@ -91,6 +96,23 @@ class BeforeANewMessage(unittest.TestCase):
 
 def entry_id(message: Any) -> str:
     return str(message["tool_call_id"])
+
+
+class CaughtUp(unittest.TestCase):
+    def test_each_message_begins_and_ends(self) -> None:
+        """Whoever reads the events and not the document waits for the end of what has begun."""
+        session: Any = {"id": "s", "messages": [user("go")], "calls": {}, "run": {}}
+        found = catch_up_events(session, record().messages, record())
+        for kind in ("TEXT_MESSAGE", "TOOL_CALL"):
+            begun, ended = (
+                [
+                    each.get("messageId") or each["toolCallId"]
+                    for each in found
+                    if each["type"] == f"{kind}_{end}"
+                ]
+                for end in ("START", "END")
+            )
+            self.assertEqual((len(begun), sorted(begun)), (3, sorted(ended)), kind)
 
 
 class AfterACall(unittest.TestCase):

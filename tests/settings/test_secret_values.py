@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.settings.secret_values import secrets_in
+from server.settings.secret_values import secrets_in, secrets_within
 
 KEY = "sk-0123456789abcdef"
 DOCUMENT: dict[str, Any] = {
@@ -32,3 +32,10 @@ class Secrets(unittest.TestCase):
             "server.search.api_key",
         }
         self.assertEqual(found, wanted)
+
+    def test_those_within_addresses_and_arguments_wherever_they_stand(self) -> None:
+        address, arguments = f"https://ann:{KEY}@x", ["--key", KEY]
+        for value in (address, [address], {"a": [[address]]}, {"args": arguments}):
+            with self.subTest(value=value):
+                self.assertEqual({*secrets_within(value)}, {KEY})
+        self.assertEqual([*secrets_within({"args": ["run"], "url": ["http://x"], "n": 1})], [])

@@ -135,6 +135,11 @@ class Lines(unittest.TestCase):
             self.assertLess(len(line), 70_000)
             self.assertRegex(line, r"… \(\d+ characters\)$")
 
+    def test_one_that_just_fits_is_whole(self) -> None:
+        text = "x" * log.LONGEST
+        self.assertEqual(log.safe(text), text)
+        self.assertTrue(log.safe(f"{text}x").endswith(f"x… ({len(text) + 1} characters)"))
+
     def test_a_record_that_is_an_object(self) -> None:
         token = trace_context.current.set(trace_context.TraceContext("4b" * 16))
         self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})

@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from server.lib.runtime.accounts import Accounts, Rules
+from server.lib.sandbox.package import Package
+from server.lib.sandbox.policy import SandboxPolicy
 from server.lib.sandbox.process import CHUNK
+from server.lib.sandbox.worker_pool import WorkerPool
 from server.lib.strict_json import dumps
 from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, ToolRunner
@@ -188,6 +191,21 @@ class Starts(Case):
 
 
 @turns.tests(2)
+class Packages(Case):
+    async def test_the_processes_of_a_package_end_with_the_runner(self) -> None:
+        class Proven(ToolRunner):
+            async def _attempt(self, *_: Any) -> Any:
+                return {"works": {}, "escapes": {}}
+
+        runner, package = Proven(self.home, WorkerPool(SandboxPolicy("C"))), Package("kit")
+        self.assertEqual(await runner.admit(package), "")
+        assert package.pool is not None
+        ends: list[str] = []
+        package.pool.close = lambda: ends.append("kit")  # type: ignore[method-assign]
+        runner.close()
+        self.assertEqual(ends, ["kit"])
+
+
 class Results(Case):
     async def test_a_command(self) -> None:
         found = await self.shell("echo out; echo err >&2; printf 'é世'; exit 3")
