@@ -1,9 +1,9 @@
 """What each lane may cost: seconds of processor time on an idle machine, in `budget.json`.
 
-A run divides what a lane took by `dearness`, measured as its jobs begin: what a second is worth
-differs by machine, and on one that is busy by the minute. A lane over its budget is named in the
-account, and fails nothing: what other work on the machine costs is not known well enough to refuse
-a commit for it. `--lower-budget` writes what is less.
+A run divides what a lane took by `dearness`, measured as its jobs begin and end: what a second is
+worth differs by machine, and on one that is busy by the minute. A lane over its budget is named in
+the account, and fails nothing: what other work on the machine costs is not known well enough to
+refuse a commit for it. `--lower-budget` writes what is less.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def read(file: Path = FILE) -> dict[str, float]:
 
 
 def judge(outcomes: Iterable[Outcome], table: dict[str, float]) -> list[str]:
-    """What to say of each lane that has a budget."""
-    lines = []
+    """What to say of each lane that has a budget, and of all."""
+    lines, whole = [], 0.0
     for outcome in outcomes:
         if (limit := table.get(outcome.lane)) is None:
             continue
-        took = cost(outcome)
+        whole += (took := cost(outcome))
         line = f"{outcome.lane}: {took:.0f} s of an idle machine, its budget is {limit:.0f}"
         lines.append(line + (": OVER IT" if took > limit else ""))
-    return lines
+    return [*lines, f"all: {whole:.0f} s of an idle machine"] if lines else []
 
 
 def lower(outcomes: Iterable[Outcome], file: Path = FILE) -> None:

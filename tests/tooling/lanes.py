@@ -68,14 +68,14 @@ class _Run:
                 self._began = time.monotonic()
                 self.console.line(self.lane.name, f"begins: {self.lane.about}")
         found = Outcome(self.lane.name)
-        dear = budget.dearness()
+        found.dearness.append(budget.dearness())
         try:
             job(self.console, found, self.lane.limit_s)
         except Exception as error:  # of this file, or of the machine: nothing has been checked
             found.failures.append(f"could not be run: {error!r}")
+        found.dearness.append(budget.dearness())
         with self._lock:
             self.outcome.add(found)
-            self.outcome.dearness.append(dear)
             self._left -= 1
             if not self._left:
                 self.outcome.seconds = time.monotonic() - self._began

@@ -38,7 +38,7 @@ class Outcome:
     seconds: float = 0.0
     cpu_s: float = 0.0
     modules: dict[str, float] = field(default_factory=dict)  # processor time of each
-    dearness: list[float] = field(default_factory=list)  # of a second, as its jobs began: budget.py
+    dearness: list[float] = field(default_factory=list)  # of a second, by its jobs: budget.py
 
     def add(self, part: Outcome) -> None:
         """What one job of the lane came to."""
@@ -46,6 +46,7 @@ class Outcome:
         self.failures += part.failures
         self.skips += part.skips
         self.cpu_s += part.cpu_s
+        self.dearness += part.dearness
         for name, cpu_s in part.modules.items():
             self.spend(name, cpu_s)
 

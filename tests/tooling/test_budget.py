@@ -23,9 +23,11 @@ class Budget(unittest.TestCase):
             (took(60.0, 0.5), "OVER IT"),
         ):
             with self.subTest(cpu_s=outcome.cpu_s, dearness=outcome.dearness):
-                (line,) = budget.judge([outcome, Outcome("other", 1, cpu_s=999.0)], {"unit": 100.0})
+                other = Outcome("other", 1, cpu_s=999.0)
+                line, whole = budget.judge([outcome, other], {"unit": 100.0})
                 self.assertEqual("OVER IT" if line.endswith("OVER IT") else "", word)
                 self.assertEqual(outcome.failures, [])
+                self.assertIn(f"all: {budget.cost(outcome):.0f} s", whole)
 
     def test_it_only_falls(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
