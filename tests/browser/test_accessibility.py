@@ -15,8 +15,8 @@ OTHER = {"server": {"discover": False, "limits": {"session": {"max_steps": 7}}}}
 class Accessibility(walks.OneEngine):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
-            yaa = stack.enter_context(Yaa({"server": {"discover": False}}))
-            other = stack.enter_context(Yaa(OTHER))
+            yaa = stack.enter_context(Yaa({"server": {"discover": False}}, at_once=True))
+            other = stack.enter_context(Yaa(OTHER, at_once=True))
             job = {"url": yaa.link, "other": other.url, "otherKey": other.key}
             self.walk("accessibility", browser, job, expected=asks_a_frame)
 

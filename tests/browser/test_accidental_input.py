@@ -18,7 +18,7 @@ class AccidentalInput(walks.OneEngine):
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             self.walk(name, browser, {"url": yaa.link, **more})
 
 

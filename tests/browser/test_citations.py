@@ -86,8 +86,8 @@ class Citations(walks.OneEngine):
             model = CitingModel(stack)
             config = peers.config(model.url)
             config["server"]["search"] = {"url": search_service(stack)}
-            yaa = stack.enter_context(Yaa(config))
-            other = stack.enter_context(Yaa({"server": {"discover": False}}))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
+            other = stack.enter_context(Yaa({"server": {"discover": False}}, at_once=True))
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             job = {"url": yaa.link, "other": other.link, "folder": folder}
             self.walk("citations", browser, job, {"order": model.order}, expected=no_server)

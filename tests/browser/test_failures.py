@@ -16,8 +16,8 @@ class Failures(walks.OneEngine):
         with ExitStack() as stack:
             plain = {"server": {"discover": False}}
             strict = {"server": {"discover": False, "cors_origins": ["https://example.org"]}}
-            yaa = stack.enter_context(Yaa(plain))
-            other = stack.enter_context(Yaa(strict))
+            yaa = stack.enter_context(Yaa(plain, at_once=True))
+            other = stack.enter_context(Yaa(strict, at_once=True))
             place = urlsplit(yaa.url)
             relay = stack.enter_context(Relay(place.hostname or "", place.port or 0))
             relay.refuse(True)

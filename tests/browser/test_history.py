@@ -13,7 +13,7 @@ from . import walks
 
 class History(walks.OneEngine):
     def check(self, browser: str) -> None:
-        with Yaa({"server": {"discover": False}}) as yaa:
+        with Yaa({"server": {"discover": False}}, at_once=True) as yaa:
             code = SignInCodes(yaa.home).make(yaa.key)
             job = {
                 "url": yaa.url,

@@ -42,7 +42,10 @@ def export() -> str:
 
 class ImportExport(walks.Both):
     def check(self, browser: str) -> None:
-        with Yaa({"server": {"discover": False}}) as yaa, tempfile.TemporaryDirectory() as folder:
+        with (
+            Yaa({"server": {"discover": False}}, at_once=True) as yaa,
+            tempfile.TemporaryDirectory() as folder,
+        ):
             job = {
                 "url": walks.PAGE.as_uri(),
                 "server": yaa.url,

@@ -49,7 +49,7 @@ class Sink:
 class Injection(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
-            yaa = stack.enter_context(Yaa({"server": {"discover": False}}))
+            yaa = stack.enter_context(Yaa({"server": {"discover": False}}, at_once=True))
             sink = stack.enter_context(Sink())
             url = walks.PAGE.as_uri() if browser == "firefox" else yaa.link
             job = {"url": url, "sink": sink.url}

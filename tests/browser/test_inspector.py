@@ -16,7 +16,7 @@ def release(yaa: Yaa) -> None:
 
 class Inspector(walks.OneEngine):
     def check(self, browser: str) -> None:
-        with Yaa({"server": {"discover": False}}) as yaa:
+        with Yaa({"server": {"discover": False}}, at_once=True) as yaa:
             self.walk("inspector", browser, {"url": yaa.link}, {"go": lambda: release(yaa)})
 
 

@@ -17,8 +17,8 @@ class InstalledPage(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            yaa = stack.enter_context(Yaa(config(True), home=home))
-            plain = stack.enter_context(Yaa(config(False)))
+            yaa = stack.enter_context(Yaa(config(True), home=home, at_once=True))
+            plain = stack.enter_context(Yaa(config(False), at_once=True))
             port = urlsplit(yaa.url).port
             job = {
                 "url": yaa.link,
@@ -28,7 +28,7 @@ class InstalledPage(walks.Both):
             }
 
             def restart() -> None:
-                again = Yaa(config(False), home=home, arguments=("--port", str(port)))
+                again = Yaa(config(False), home=home, arguments=("--port", str(port)), at_once=True)
                 stack.enter_context(again)
 
             asks = {"stop": yaa.kill, "restart": restart}

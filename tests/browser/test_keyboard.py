@@ -17,7 +17,7 @@ class Keyboard(walks.Both):
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-pick-")))
             (folder / "notes.txt").write_text("Some notes\n")
             job = {

@@ -16,7 +16,7 @@ class LiveUpdates(walks.OneEngine):
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["session"] = {"config": {"limits": {"max_steps": 300}}}
             config["server"]["limits"]["session"] = {"max_steps": 300}  # or it ends at 100
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             self.walk("live-updates", browser, {"url": yaa.link})
 
 

@@ -45,8 +45,8 @@ class Servers:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
         self._config = config(peers.start(stack, "tests.bench.provider"))
-        self._yaa = stack.enter_context(Yaa(self._config))
-        self.second = stack.enter_context(Yaa(self._config))
+        self._yaa = stack.enter_context(Yaa(self._config, at_once=True))
+        self.second = stack.enter_context(Yaa(self._config, at_once=True))
         self.key = self._yaa.key
         self.relay = stack.enter_context(Relay(*place_of(self._yaa)))
 
@@ -55,7 +55,7 @@ class Servers:
         self._yaa.kill()
         home = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-home-")))
         (home / "key").write_text(self.key)
-        self._yaa = self._stack.enter_context(Yaa(self._config, home=home))
+        self._yaa = self._stack.enter_context(Yaa(self._config, home=home, at_once=True))
         self.relay.target = place_of(self._yaa)
 
 
@@ -110,7 +110,7 @@ class FirstUse(walks.OneEngine):
     """With the demo model and no settings at all, as on the first day."""
 
     def check(self, browser: str) -> None:
-        with Yaa({"server": {"discover": False}}) as yaa:
+        with Yaa({"server": {"discover": False}}, at_once=True) as yaa:
             self.walk("first-use", browser, {"url": yaa.link})
 
 

@@ -26,7 +26,7 @@ class Mcp(walks.OneEngine):
                 name: {"command": sys.executable, "args": [SCRIPT, str(folder / name), *manners]}
                 for name, *manners in (("old", "legacy", "changing"), ("new", "modern"))
             }
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             asks = {"order": model.order}
             self.walk("mcp", browser, {"url": yaa.link}, asks, expected=may_fail)
             calls = (folder / "old").read_text().splitlines()

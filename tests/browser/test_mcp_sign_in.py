@@ -23,7 +23,7 @@ class SignIn(walks.OneEngine):
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             world, do = stack.enter_context(beside())
             config["server"]["mcpServers"] = {"notes": {"url": world.url}}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
 
             async def revoke() -> None:
                 world.revoke()

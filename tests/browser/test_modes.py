@@ -23,7 +23,7 @@ class Modes(walks.OneEngine):
             known = {"max_context": 200_000, "costs": {"input": 0.0025, "output": 0.01}}
             models = [{"name": "wide-1", **known, "cost_unit": "USD"}, "wide-2"]
             providers["wide"] = {**providers["main"], "model_name": "wide-1", "models": models}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             self.walk("modes", browser, {"url": yaa.link})
 
 

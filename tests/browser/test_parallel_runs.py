@@ -17,7 +17,7 @@ class ParallelRuns(walks.Both):
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"] |= {"hosts": ["yaa.test"], "tools": {"datetime": {"ceiling": "ask"}}}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             host = "yaa.test" if browser == "chromium" else "127.0.0.1"
             self.walk(self.name, browser, {"url": yaa.link.replace("127.0.0.1", host)})
 

@@ -10,7 +10,7 @@ from . import walks
 
 class Pause(walks.OneEngine):
     def check(self, browser: str) -> None:
-        with Yaa({"server": {"discover": False}}) as yaa:
+        with Yaa({"server": {"discover": False}}, at_once=True) as yaa:
             self.walk("pause", browser, {"url": yaa.link}, expected=expected)
 
 

@@ -18,7 +18,7 @@ class PeopleRuns(walks.OneEngine):
         with ExitStack() as stack:
             config: Any = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"] |= {"api_keys": [{"name": "bob", "key": BOB}], "home_key": True}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             job = {"url": yaa.url, "link": yaa.link, "bob": BOB, "key": yaa.key}
             self.walk("people-runs", browser, job)
 

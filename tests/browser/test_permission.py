@@ -15,7 +15,7 @@ class PermissionModes(walks.OneEngine):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder).chmod(0o777)  # tools may have a user of their own
             folders = {"real": {"path": folder, "mode": "write"}}
-            with Yaa({"server": {"discover": False, "folders": folders}}) as yaa:
+            with Yaa({"server": {"discover": False, "folders": folders}}, at_once=True) as yaa:
                 self.walk("permission", browser, {"url": yaa.link})
 
 

@@ -99,7 +99,9 @@ class PreviewLeaks(walks.Both):
                 listeners = stack.enter_context(Listeners())
                 url = walks.PAGE.as_uri()
                 if place == "served":
-                    url = stack.enter_context(Yaa({"server": {"discover": False}})).link
+                    url = stack.enter_context(
+                        Yaa({"server": {"discover": False}}, at_once=True)
+                    ).link
                 label = f"{browser}-leaks-{place.replace(' ', '-')}"
                 job = {"url": url, "ports": listeners.ports, "label": label, "prefs": PREFS}
                 self.walk("preview-leaks", browser, job, {"heard": listeners.heard}, lambda _: True)

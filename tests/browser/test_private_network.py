@@ -34,8 +34,8 @@ class PrivateNetwork(walks.Both):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-tls-")))
             cert, key = pair(folder, "yaa.test")
             tls = {"tls": {"cert": str(cert), "key": str(key)}, "hosts": ["yaa.test"]}
-            public = stack.enter_context(Yaa({"server": PLAIN["server"] | tls}))
-            local = stack.enter_context(Yaa(PLAIN))
+            public = stack.enter_context(Yaa({"server": PLAIN["server"] | tls}, at_once=True))
+            local = stack.enter_context(Yaa(PLAIN, at_once=True))
             trap = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             trap.setblocking(False)
             port = urlsplit(public.url).port

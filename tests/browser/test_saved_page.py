@@ -20,7 +20,7 @@ class SavedPage(walks.OneEngine):
             model = CitingModel(stack)
             config = peers.config(model.url)
             config["server"]["search"] = {"url": search_service(stack)}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             picture = base64.b64encode(pictures.png(64, 48)).decode()
             job = {"url": yaa.link, "folder": folder, "picture": picture}

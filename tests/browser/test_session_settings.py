@@ -18,7 +18,7 @@ class SessionSettings(walks.OneEngine):
             own = server["providers"]["main"]["api_url"]
             server["providers"]["small"] = {**server["providers"]["main"], "model_name": "small"}
             server["client_providers"] = {"allow": True, "hosts": ["127.0.0.1", "localhost"]}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             self.walk("session-settings", browser, {"url": yaa.link, "own": own})
 
 

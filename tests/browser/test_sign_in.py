@@ -40,7 +40,7 @@ class SignIn(walks.Both):
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-home-")))
             keys = [{"name": "bob", "key": BOB}, {"name": "mallory", "key": STRANGER}]
             config = {"server": {"discover": False, "api_keys": keys, "home_key": True}}
-            yaa = stack.enter_context(Yaa(config, home=home))
+            yaa = stack.enter_context(Yaa(config, home=home, at_once=True))
             foreign = ThreadingHTTPServer(("127.0.0.1", 0), Foreign)
             stack.callback(foreign.server_close)
             threading.Thread(target=foreign.serve_forever, daemon=True).start()

@@ -48,7 +48,7 @@ class SkillServer:
         offered.write_text(json.dumps({"files": {"skill://refunds/SKILL.md": REFUNDS}}))
         shop = {"command": sys.executable, "args": [SCRIPT, str(offered)], "skills": ["*"]}
         config["server"]["mcpServers"] = {"shop": shop}
-        self.url = stack.enter_context(Yaa(config, home=self.home)).link
+        self.url = stack.enter_context(Yaa(config, home=self.home, at_once=True)).link
 
     @property
     def asks(self) -> Mapping[str, Callable[..., Any]]:

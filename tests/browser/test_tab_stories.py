@@ -31,7 +31,7 @@ def play(browser: str, stories: int, seed: int) -> tuple[dict[str, list[str]], s
     """Return what is wrong at the end of each story, and what stopped them."""
     with ExitStack() as stack:
         config = peers.config(peers.start(stack, "tests.bench.provider"))
-        yaa = stack.enter_context(Yaa(config))
+        yaa = stack.enter_context(Yaa(config, at_once=True))
         job = {"url": yaa.link, "stories": stories, "seed": seed, "label": f"{browser}-tab-stories"}
         job["limit_s"] = walks.LIMIT_S + STORY_S * stories
         walked = walks.walk("tab-stories.mjs", browser, job, {})

@@ -26,7 +26,7 @@ class ToolResults(walks.OneEngine):
             command = {"command": sys.executable, "args": [str(MCP), str(notes), "modern"]}
             config["server"]["mcpServers"] = {"s": command}
             config["session"] = {"config": {"context": {"ingest_tokens": 500}}}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             asks = {"notes": notes.read_text}
             self.walk("tool-results", browser, {"url": yaa.link}, asks, expected=may_fail)
 

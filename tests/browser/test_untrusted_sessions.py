@@ -11,7 +11,10 @@ from . import walks
 
 class UntrustedSessions(walks.OneEngine):
     def check(self, browser: str) -> None:
-        with Yaa({"server": {"discover": False}}) as yaa, tempfile.TemporaryDirectory() as folder:
+        with (
+            Yaa({"server": {"discover": False}}, at_once=True) as yaa,
+            tempfile.TemporaryDirectory() as folder,
+        ):
             job = {"url": yaa.link, "server": yaa.url, "key": yaa.key, "folder": folder}
             self.walk("untrusted-sessions", browser, job, expected=may_fail)
 

@@ -37,7 +37,7 @@ class Walk(unittest.TestCase):
     def setUp(self) -> None:
         stack = self.enterContext(ExitStack())
         config = peers.config(peers.start(stack, "tests.bench.provider"))
-        self.yaa = stack.enter_context(Yaa(config))
+        self.yaa = stack.enter_context(Yaa(config, at_once=True))
         self.page = stack.enter_context(WebKit())
         self.page.go(self.yaa.link)
         self.ready()

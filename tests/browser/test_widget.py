@@ -72,7 +72,7 @@ class Widget(walks.Both):
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
-            yaa = stack.enter_context(Yaa(config))
+            yaa = stack.enter_context(Yaa(config, at_once=True))
             shop = stack.enter_context(Shop(yaa.url, yaa.key))
             job = {"url": shop.url, "server": yaa.url, "tool": TOOL}
             self.walk("widget", browser, job, expected=expected)

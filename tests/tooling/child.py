@@ -139,6 +139,7 @@ class Yaa:
     home     its home folder; a fresh one that is removed at the end, if none is given
     command  how it is started, in folder `cwd` and with `env`, if not from this checkout
     patient  whether to wait until it is ready, and not only for its link
+    at_once  whether the demo model answers without pauses: a page is drawn for each piece
     file     its configuration file
     url      http://127.0.0.1:PORT, without a slash at the end
     key      the API key that it made
@@ -156,11 +157,14 @@ class Yaa:
         cwd: Path = tools.ROOT,
         env: dict[str, str] | None = None,
         patient: bool = True,
+        at_once: bool = False,
     ) -> None:
         asks = command or home or env or (config or {}).get("server", {}).get("providers")
         if not asks and "demo" not in present():
             raise unittest.SkipTest("its model is the demo, which is not there")
         self._env, self._patient = env, patient
+        if at_once and "demo" in present():
+            self._env = {**(env or {}), "YAA_SERVER__DEMO__PAUSE_S": "0"}
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-test-")
         self.home = home or Path(self._folder.name) / "home"
         self.file = Path(self._folder.name) / "config.json"

@@ -28,10 +28,9 @@ from ...models.retry import Sleep
 from ...session import events
 from ...session.media import plain_text
 
-PACE_S = 0.012  # between two deltas: about 80 tokens a second
-SLOW = 25
+SLOW_S = 0.3  # of the order `slow`
 MOST_DELTAS = 1_000_000
-BREATH = 64  # deltas after which even an unpaced stream yields to the event loop
+BREATH = 64  # deltas after which even a stream without pauses yields to the event loop
 MAX_QUOTE = 600
 
 _WORDS = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)\s?|\s+")
@@ -43,21 +42,22 @@ DemoCall = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class DemoAnswer:
-    """The demo model's next answer. `deltas` > 0 sends `text` by characters instead of words."""
+    """The demo model's next answer. `deltas` > 0 sends `text` by characters instead of words;
+    `pause_s` > 0 replaces the model's own pause between two deltas."""
 
     text: str = ""
     thought: str = ""
     calls: tuple[DemoCall, ...] = ()
     deltas: int = 0
-    pace: int = 1
+    pause_s: float = 0
     failure: str = ""
 
 
 class DemoAPI(BaseAPI):
-    """The demo model. `pace`: seconds between deltas (tests: 0)."""
+    """The demo model. `pause_s`: seconds between two deltas."""
 
-    def __init__(self, pace: float = PACE_S, *, sleep: Sleep = asyncio.sleep) -> None:
-        self._pace, self._sleep = pace, sleep
+    def __init__(self, pause_s: float, *, sleep: Sleep = asyncio.sleep) -> None:
+        self._pause_s, self._sleep = pause_s, sleep
 
     async def stream(
         self, messages: list[Message], tools: list[Json], options: Options
@@ -66,15 +66,14 @@ class DemoAPI(BaseAPI):
         began = options.now_ms()
         offered = [] if options.tool_choice == "none" else tools
         answer = decide(messages, offered, options.language)
+        pause_s = answer.pause_s or self._pause_s
         if answer.failure:
             yield events.run_error(answer.failure, "upstream_error", retryable=True, attempts=1)
             return
         for number, event in enumerate(_events(answer, options)):
             yield event
-            if self._pace > 0:
-                await self._sleep(self._pace * answer.pace)
-            elif number % BREATH == 0:
-                await self._sleep(0)
+            if pause_s or number % BREATH == 0:
+                await self._sleep(pause_s)
         sent = sum(len(plain_text(message.get("content"))) for message in messages)
         meta: MessageMeta = {
             "model": "demo",
@@ -202,7 +201,7 @@ class _Script:
 
     def slow(self, rest: str) -> DemoAnswer:
         """Answer slowly, so that there is time to interrupt."""
-        return DemoAnswer(self._label("slow"), pace=SLOW)
+        return DemoAnswer(self._label("slow"), pause_s=SLOW_S)
 
     def stream(self, rest: str) -> DemoAnswer:
         """Stream N deltas of one character, 100 by default, at most MOST_DELTAS."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from ..declaration import Extension
+from ..declaration import ConfigKey, Extension
 
-EXTENSION = Extension(parts="parts:DemoParts")
+KEYS = {"server.demo.pause_s": ConfigKey(0.012)}
+EXTENSION = Extension(config_keys=KEYS, parts="parts:DemoParts")

@@ -22,7 +22,8 @@ class DemoParts(Parts):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        host.models.fallbacks[NAME] = Model(NAME, NAME, DemoAPI(), {"demo": True})
+        api = DemoAPI(host.config.server["demo"]["pause_s"])
+        host.models.fallbacks[NAME] = Model(NAME, NAME, api, {"demo": True})
 
     def info(self, owner: str) -> Mapping[str, Any]:
         """Return whether the demo answers a session that names no model."""

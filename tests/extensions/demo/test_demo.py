@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import unittest
@@ -33,7 +34,7 @@ def talk(text: Any) -> list[Any]:
 
 class Case(unittest.IsolatedAsyncioTestCase):
     async def ask(self, messages: list[Any], tools: Any = EVERY, **changes: Any) -> list[Event]:
-        api = DemoAPI(0)
+        api = DemoAPI(0, sleep=lambda seconds: asyncio.sleep(0))
         return [event async for event in api.stream(messages, list(tools), options(**changes))]
 
     async def play(self, text: str, tools: Any = EVERY, **changes: Any) -> list[Any]:
