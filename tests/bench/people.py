@@ -335,8 +335,8 @@ def row(name: str, mal: Target, gil: Target, seconds: float, rounds: int) -> lis
 
 
 @contextmanager
-def server() -> Iterator[tuple[Target, Target]]:
-    """A server with keys of three people: where mal and gil ask."""
+def server(*, tree: bool = True) -> Iterator[tuple[Target, Target]]:
+    """A server with keys of three people: where mal and gil ask. `tree`: with files to archive."""
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         settings: Any = config(start(stack, "tests.bench.provider"))
@@ -356,9 +356,10 @@ def server() -> Iterator[tuple[Target, Target]]:
         parts = urlsplit(child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 60)[1])
         child.wait_for(r"^  ready ", 60)
         made = [Target(str(parts.hostname), parts.port or 0, KEYS[name]) for name in ("mal", "gil")]
-        made[0].ask("PUT", "/workspaces/mal/file?path=big", b"x" * 30_000_000)
-        order = f"{SHORT} tool=shell{json.dumps({'command': TREE})}"
-        made[0].ask("POST", "/session", document(order, id="mal", config=FREE))
+        if tree:
+            made[0].ask("PUT", "/workspaces/mal/file?path=big", b"x" * 30_000_000)
+            order = f"{SHORT} tool=shell{json.dumps({'command': TREE})}"
+            made[0].ask("POST", "/session", document(order, id="mal", config=FREE))
         yield made[0], made[1]
 
 

@@ -7,12 +7,13 @@ import math
 import re
 import unittest
 
-from ..tooling import tools
+from ..tooling import tools, turns
 from . import measures, opcodes, others, sandbox, stalls
 from .__main__ import add, goal, render, run, times
 from .peers import Reply
 
 
+@turns.tests(4)
 class Smoke(unittest.TestCase):
     @unittest.skipUnless(measures.LINUX, "CPU time and memory are read from /proc, as Linux has it")
     def test_every_measure_runs(self) -> None:

@@ -28,6 +28,9 @@ SILENCE_S = 1_800
 SHARED = (  # the suite plays a share of them (turns.py)
     "tests.agent.test_loop",
     "tests.agent.test_run_workspace",
+    "tests.bench.test_context",
+    "tests.bench.test_people",
+    "tests.bench.test_smoke",
     "tests.browser.test_main_flow",
     "tests.browser.test_preview_leaks",
     "tests.chaos.test_cut",
