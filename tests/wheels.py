@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import json
+import shutil
 import venv
 import zipfile
 from collections.abc import Mapping
@@ -47,6 +49,13 @@ def make_environment(home: Path, requirements: tuple[str, ...], files: Mapping[s
     note = {"folder": folder.name, "requirements": [*requirements]}
     environment.note.write_text(json.dumps(note))
     return folder
+
+
+def lend_pip(home: Path) -> None:
+    """Make the environment that installs the others, with the pip of this interpreter, if any."""
+    if (found := importlib.util.find_spec("pip")) and found.origin:
+        folder = make_environment(home, (), {})
+        shutil.copytree(Path(found.origin).parent, Path(package_folders(str(folder))[0], "pip"))
 
 
 def pip_variables(folder: Path) -> dict[str, str]:

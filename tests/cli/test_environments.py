@@ -21,7 +21,7 @@ from server.lib.sandbox.environments import FOLDER, Environment, package_folders
 from ..tooling import forks, turns
 from ..tooling.child import Child
 from ..tooling.tools import ROOT
-from ..wheels import pip_variables, wheel
+from ..wheels import lend_pip, pip_variables, wheel
 
 SECONDS = 300
 TOOL = """# /// script
@@ -59,12 +59,17 @@ PLACE = Path()
 
 
 def setUpModule() -> None:
-    """Make one home folder for all, because pip's own environment takes seconds to make."""
+    """Make one home folder for all, because pip's own environment takes seconds to make.
+
+    One turn of four lets the first installation make it.
+    """
     forks.use()
     global PLACE
     folder = tempfile.TemporaryDirectory(prefix="yaa-env-")
     PLACE = Path(unittest.enterModuleContext(folder))
     (PLACE / "home").mkdir(mode=0o700)
+    if not turns.plays("pip", 4):
+        lend_pip(PLACE / "home")
     for name in ("alpha", "beta"):
         wheel(PLACE / "wheels", name, "1.0", {f"{name}.py": ""})
     wheel(PLACE / "wheels", "needy", "2.0", {"needy.py": "import alpha"}, ("alpha>=1",))
