@@ -18,6 +18,12 @@ from . import command, tools, turns
 
 START_S = 120.0
 GONE_S = 60.0
+# A signal, and the browsers that run then beside the lanes without one.
+ROWS: tuple[tuple[signal.Signals, tuple[str, ...]], ...] = (
+    (signal.SIGINT, ()),
+    (signal.SIGTERM, ("chromium",)),
+    (signal.SIGTERM, ("firefox",)),
+)
 
 
 @unittest.skipUnless(Path("/proc/self/environ").exists(), "looks for survivors in /proc")
@@ -62,13 +68,10 @@ class Interrupted(unittest.TestCase):
         self.assertEqual(processes.left(began), [])
         self.assertEqual(command.marked(command.MARK, mark), set())
 
-    def test_ctrl_c(self) -> None:
-        self.check(signal.SIGINT, *self.lanes())
-
-    def test_sigterm(self) -> None:
-        for browser in turns.share(("chromium", "firefox"), 2):
-            with self.subTest(browser):
-                self.check(signal.SIGTERM, *self.lanes(browser))
+    def test_nothing_is_left(self) -> None:
+        for number, browsers in turns.share(ROWS, len(ROWS)):
+            with self.subTest(number, browsers=browsers):
+                self.check(number, *self.lanes(*browsers))
 
     def lanes(self, *browsers: str) -> list[str]:
         """Those that can run here."""
