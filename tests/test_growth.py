@@ -236,7 +236,7 @@ class Growth(unittest.TestCase):
 
     def test_a_large_session_is_not_written_on_the_event_loop(self) -> None:
         """Neither where it is sent back, nor where it is kept."""
-        for row in turns.share((*growing.routed(), *growing.rows()), SHARES):
+        for row in turns.share((*growing.routed(), *growing.rows()), 2 * SHARES):
             many = min(2_000, row.most)
             if row.name in (*REPEATED, *ANSWERED) or not is_large(row, many):
                 continue
