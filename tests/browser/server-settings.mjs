@@ -296,5 +296,7 @@ await main(async (walk, job) => {
     await walk.write(await field("providers", "Key"), job.key);
     await walk.press("Test", `${part("providers")} .host-form button`);
     await walk.sees(part("providers"), "2 models");
+    const first = await page.$eval(await field("providers", "Model"), (el) => el.value);
+    if (first !== "scripted-large") throw new Error(`the first model is not taken: ${first}`);
   });
 });
