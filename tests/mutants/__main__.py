@@ -29,8 +29,7 @@ def main() -> None:
     tree = trial.Tree(folder, commit)
     tree.clean()
     everything, sizes = sites.of_tree(tree.root)
-    liked = trial.rows(options.like) if options.like else []
-    if liked:
+    if liked := options.like and trial.rows(options.like):
         found = trial.like(liked, everything)
         known = {site.id: tests for site, tests in found.items()}
         chosen = [*found]
@@ -39,7 +38,7 @@ def main() -> None:
         chosen = sites.choose(everything, sizes, options.count, options.seed)
     chosen = sites.parse(tree.root, chosen)
     trials = trial.mutants(tree, chosen, known)
-    until, same = options.until or commit, [str(row["id"]) for row in liked]
+    until, same = options.until or commit, [str(row["id"]) for row in liked or ()]
     backs = trial.reverts(tree, options.reverts, until, everything, same)
     near = {name for one in backs for name in one.sites} - {site.id for site in chosen}
     reachable = [*chosen, *(site for site in everything if site.id in near)]
