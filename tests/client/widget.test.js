@@ -249,3 +249,30 @@ test('a reset in the middle of a run leaves nothing of it to be said', async (t)
   await sent
   assert.deepStrictEqual([talk.state().phase, talk.state().reason, talk.live()], ['idle', undefined, false])
 })
+
+test('what nobody has heard of is stopped at once, and nobody is told', async (t) => {
+  page(t)
+  let asked = 0
+  globalThis.fetch = async () => { asked += 1 }
+  const talk = use('widget/session').open({ server: 'http://unsent.test', headers: () => new Promise(() => {}) }, () => {})
+  talk.send('Hi')
+  await new Promise((resolve) => setImmediate(resolve))
+  talk.stop()
+  for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepStrictEqual([talk.state().phase, talk.state().reason, talk.live(), asked], ['interrupted', 'stopped', false, 0])
+})
+
+test('what is closed hangs up, whatever the server says of it', async (t) => {
+  page(t)
+  const signals = []
+  globalThis.fetch = (_, { signal }) => new Promise((_, reject) => {
+    signals.push(signal)
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+  const talk = use('widget/session').open({ server: 'http://closed.test' }, () => {})
+  talk.send('Hi')
+  await new Promise((resolve) => setImmediate(resolve))
+  talk.close()
+  for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepStrictEqual([signals.length > 0, signals[0].aborted], [true, true])
+})
