@@ -13,8 +13,9 @@ from types import TracebackType
 
 STEPS = 500_000
 USUAL_S = 0.0125  # of these steps, on an idle machine: more than a busy one gives at a time
+LOOKS = 4  # of which the slowest counts: one of them may have had the processor for itself
 LOOK_S = 5.0
-_seen: list[tuple[float, float]] = []  # when it was last measured, and what came of it
+_seen: list[tuple[float, float]] = []  # when it was measured, and what came of it
 
 
 def slowness() -> float:
@@ -22,15 +23,20 @@ def slowness() -> float:
 
     It is measured anew when LOOK_S have passed.
     """
+    if not _seen:
+        _seen.extend(_look() for _ in range(LOOKS))
+    elif time.monotonic() >= _seen[-1][0] + LOOK_S:
+        _seen[:] = [*_seen[1:], _look()]
+    return max(1.0, *(slow for _, slow in _seen))
+
+
+def _look() -> tuple[float, float]:
     began = time.monotonic()
-    if _seen and began < _seen[-1][0] + LOOK_S:
-        return _seen[-1][1]
     total = 0
     for number in range(STEPS):
         total += number
     ended = time.monotonic()
-    _seen[:] = [(ended, max(1.0, (ended - began) / USUAL_S))]
-    return _seen[-1][1]
+    return ended, (ended - began) / USUAL_S
 
 
 def seconds(idle_s: float) -> float:
