@@ -83,7 +83,7 @@ class Drawing(unittest.TestCase):
 
     def test_it_is_the_same_wherever_it_is_cut(self) -> None:
         for width in (80, 20, 1):
-            whole = drawn(TEXT, width)
+            whole, words = drawn(TEXT, width), plain(TEXT, width)
             for size in (1, 2, 3, 5, 7, 11, 64):
                 self.assertEqual(drawn(TEXT, width, size), whole, size)
             for cut in range(len(TEXT)):
@@ -92,7 +92,7 @@ class Drawing(unittest.TestCase):
                 lines.feed(TEXT[:cut])
                 lines.feed(TEXT[cut:])
                 lines.end()
-                self.assertEqual("".join(text for text, _ in found), plain(TEXT, width), cut)
+                self.assertEqual("".join(text for text, _ in found), words, cut)
 
     def test_words_go_on_at_once(self) -> None:
         found: list[str] = []

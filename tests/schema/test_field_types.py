@@ -73,7 +73,7 @@ class Kinds(unittest.TestCase):
         for name, kind in KINDS.items():
             lists = field_types.list_of(kind)
             for count in (0, 1, 3, field_types.FEW, PIECE + 1, 3 * PIECE):
-                for _ in range(40):
+                for _ in range(20):
                     few = chance.sample(fitting[name], min(3, len(fitting[name])))
                     values = [chance.choice(few) for _ in range(count)]
                     if values and chance.random() < 0.6:
@@ -81,7 +81,7 @@ class Kinds(unittest.TestCase):
                     expected = all(map(kind.holds, values))
                     self.assertEqual(lists.holds(values), expected, (name, values))
                     refused += not expected
-        self.assertGreater(refused, 500)
+        self.assertGreater(refused, 250)
 
     def test_places(self) -> None:
         wrong = {"a/b": [{"x": 1}, {"x": 1, "z": 1}, {"y": "2"}]}

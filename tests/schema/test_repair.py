@@ -104,8 +104,8 @@ class Repairs(unittest.TestCase):
         cases: list[tuple[Any, Any]] = [
             ({"anyOf": [*choices, {"type": "null"}]}, deep),
             ({"anyOf": [{"type": "array", "items": {"$ref": "#"}}] * 50}, "[" * 90 + "]" * 90),
-            ({"items": {"type": "integer"}}, ["1"] * 100_000),
-            ({"type": "array"}, "[" * 1_000_000),
+            ({"items": {"type": "integer"}}, ["1"] * 50_000),
+            ({"type": "array"}, "[" * 500_000),
         ]
         for schema, value in cases:
             with self.subTest(str(schema)[:60]):

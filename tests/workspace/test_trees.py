@@ -129,9 +129,11 @@ class Trees(Case):
         self.assertEqual(len(self.store.parsed), 1_001)
         flatten(self.store, tree)
         self.assertEqual(self.store.parsed_entries, 1_001 + 2_000)
-        for number in range(PARSED // 5_000 + 1):  # none of a folder that is too large
+        # None of a folder that is too large.
+        keep(self.store, {f"{n}": ["l", "x"] for n in range(MAX_PARSED + 1)})
+        self.assertEqual(self.store.parsed_entries, 1_001 + 2_000)
+        for number in range(PARSED // 5_000 + 1):
             keep(self.store, {f"{number} {n}": ["l", "x"] for n in range(5_000)})
-            keep(self.store, {f"{number} {n}": ["l", "x"] for n in range(MAX_PARSED + 1)})
         held = sum(len(entries) + 1 for entries in self.store.parsed.values())
         self.assertEqual(self.store.parsed_entries, held)
         self.assertTrue(PARSED - 5_001 < held <= PARSED, held)

@@ -271,14 +271,14 @@ class Refused(unittest.TestCase):
 class Many(unittest.TestCase):
     def test_a_body_full_of_one_thing_takes_no_more_than_its_size(self) -> None:
         """Nothing of it is held against all the rest: the server would stand still meanwhile."""
-        flat = [{"type": "function", "name": f"f{n}"} for n in range(20_000)]
+        flat = [{"type": "function", "name": f"f{n}"} for n in range(10_000)]
         made = {"type": "function_call", "name": "f", "arguments": "{}"}
-        calls = [made | {"call_id": f"c{n}"} for n in range(40_000)]
+        calls = [made | {"call_id": f"c{n}"} for n in range(20_000)]
         outputs = [
             {"type": "function_call_output", "call_id": f"c{n}", "output": ""}
-            for n in range(40_000)
+            for n in range(20_000)
         ]
-        words = [{"role": "assistant", "content": "x" * 50} for _ in range(20_000)]
+        words = [{"role": "assistant", "content": "x" * 50} for _ in range(10_000)]
         for name, body in (
             ("tools", {"model": "a", "input": "x", "tools": flat}),
             ("texts", {"model": "a", "input": [*calls[:1], *words]}),
