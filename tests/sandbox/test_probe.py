@@ -167,13 +167,18 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
 class Hardened(unittest.TestCase):
     def test_the_server_cannot_be_read(self) -> None:
         """PR_GET_DUMPABLE is 3; a process of its own, since this one should stay as it is."""
-        code = (
-            "import ctypes; from server.lib.sandbox.probe import harden;"
-            " get = ctypes.CDLL(None).prctl; before = get(3, 0, 0, 0, 0); harden();"
-            " print(before, get(3, 0, 0, 0, 0))"
-        )
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
-        self.assertEqual(done.stdout.split(), [b"1", b"0"], done.stderr)
+        for call in (
+            "probe.harden()",
+            "asyncio.run(probe.prove(Path('/'), {'run_as': 0}, 'none', None, (), ()))",
+            "probe.pool_for({}, {'tier': 'none'}, (), ())",
+        ):
+            code = (
+                "import asyncio, ctypes; from pathlib import Path; from server.lib.sandbox import"
+                " probe; get = ctypes.CDLL(None).prctl; before = get(3, 0, 0, 0, 0);"
+                f" {call}; print(before, get(3, 0, 0, 0, 0))"
+            )
+            done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+            self.assertEqual(done.stdout.split(), [b"1", b"0"], (call, done.stderr))
 
     def test_which_users_there_are(self) -> None:
         for listed, uid, found in (
