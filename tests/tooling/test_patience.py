@@ -9,7 +9,7 @@ import unittest
 from collections.abc import Iterator
 
 from . import budget
-from .patience import USUAL_S, Allowance, Watch, seconds, slowness
+from .patience import LOOKS, USUAL_S, Allowance, Watch, _seen, seconds, slowness
 from .tools import ROOT
 
 LONG_S = 600.0
@@ -56,6 +56,16 @@ class PatienceTest(unittest.TestCase):
     def test_work_never_takes_less_than_usual(self) -> None:
         self.assertGreaterEqual(slowness(), 1)
         self.assertGreaterEqual(seconds(3), 3)
+
+    def test_the_slowest_of_the_last_looks_counts(self) -> None:
+        now = time.monotonic()
+        self.addCleanup(_seen.clear)
+        for slow in ([1.0, 90.0, 1.0, 1.0], [0.5] * 4):
+            _seen[:] = [(now, each) for each in slow]
+            self.assertEqual(slowness(), max(1, *slow))
+        _seen.clear()
+        slowness()
+        self.assertEqual(len(_seen), LOOKS)
 
     def test_no_limit_is_reckoned_as_its_module_is_imported(self) -> None:
         """The machine may be slower by the time it is used."""

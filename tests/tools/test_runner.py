@@ -190,7 +190,6 @@ class Starts(Case):
         self.assertTrue(empty(self.runner.folder("s1")))
 
 
-@turns.tests(2)
 class Packages(Case):
     async def test_the_processes_of_a_package_end_with_the_runner(self) -> None:
         class Proven(ToolRunner):
@@ -206,6 +205,7 @@ class Packages(Case):
         self.assertEqual(ends, ["kit"])
 
 
+@turns.tests(2)
 class Results(Case):
     async def test_a_command(self) -> None:
         found = await self.shell("echo out; echo err >&2; printf 'é世'; exit 3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,6 +12,8 @@ from server.app import App
 from server.cli.serve import describe
 from server.config import load
 from server.extensions.demo.demo import DemoAPI
+
+from ...models.fakes import options
 
 
 class Offered(unittest.IsolatedAsyncioTestCase):
@@ -27,6 +30,20 @@ class Offered(unittest.IsolatedAsyncioTestCase):
         self.assertIn("  model    demo: a script", said)
         self.assertIn("\n           For a real one paste a key in the page", said)
         self.assertEqual(app.problems()["model"], [])
+
+    async def test_how_long_it_waits_between_two_pieces_is_a_key(self) -> None:
+        for pause_s, comes in ((3600, False), (0, True)):
+            app, _ = await self.started({}, **{"server.demo.pause_s": pause_s})
+            said = app.models.fallbacks["demo"].api.stream(
+                [{"id": "u", "role": "user", "content": "stream 9"}], [], options()
+            )
+            await anext(said)
+            second = asyncio.ensure_future(anext(said))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            self.assertEqual(second.done(), comes, pause_s)
+            second.cancel()
+            await asyncio.gather(second, return_exceptions=True)
 
     async def test_a_provider_makes_it_no_demo(self) -> None:
         env = {"YAA_PROVIDER_API_URL": "http://127.0.0.1:9/v1", "YAA_PROVIDER_MODEL_NAME": "m"}
